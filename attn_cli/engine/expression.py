@@ -1,0 +1,331 @@
+"""One expression type for formulas and for the arithmetic of cells.
+
+An expression has four views: plain text, TeX, its value, and its transpose (for texts in which tokens are columns).
+Because formulas are composed from their operands, they cannot say anything but what was computed; because the
+arithmetic of a cell is the same kind of expression, every shown equation can be evaluated again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attn_cli.engine.operations import Named
+
+SUM, PRODUCT, PREFIX, POSTFIX, ATOM = range(1, 6)
+"""How tightly an expression binds; a looser one inside a tighter one gets brackets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """An operator of the table below with its arguments."""
+
+    op: str
+    args: tuple[Expr, ...] = ()
+
+    @property
+    def binds(self) -> int:
+        return OPERATORS[self.op].binds
+
+    def plain(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        """As text. `num` writes a number; sums of more than `fold` terms (0: never) are folded in the middle."""
+        return OPERATORS[self.op].plain(self, lambda e, binds=0: _bracket(e, e.plain(num, fold), binds, "(", ")"), fold)
+
+    def tex(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        """As TeX, for math mode. `num` writes a number."""
+        return OPERATORS[self.op].tex(self, lambda e, binds=0: _bracket(e, e.tex(num, fold), binds, r"\left(", r"\right)"), fold)
+
+    def evaluate(self, num: Callable[[Num], float] = lambda n: n.value) -> float:
+        """The value of arithmetic. `num` reads a number: its value, or what was shown of it."""
+        return OPERATORS[self.op].value(*(a.evaluate(num) for a in self.args))
+
+    def transposed(self) -> Expr:
+        """The same where every token is a column: X·W_Q → W_Q·X, Q·Kᵀ → Kᵀ·Q; of numbers, the factors change places."""
+        return OPERATORS[self.op].transposed(self)
+
+    def numbers(self) -> list[Num]:
+        """The numbers in it, from left to right."""
+        return [n for a in self.args for n in a.numbers()]
+
+    def substituted(self) -> Expr:
+        """With the value in place of every symbol that has one (d_k → 4)."""
+        return Expr(self.op, tuple(a.substituted() for a in self.args))
+
+
+@dataclass(frozen=True, eq=False)
+class Sym(Expr):
+    """A symbol, such as W_Q or d_k."""
+
+    op: str = "symbol"
+    args: tuple[Expr, ...] = ()
+    text: str = ""
+    latex: str = ""
+    flips: bool = True
+    """Whether the matrix itself is stored the other way round when tokens are columns."""
+    number: float | None = None
+    """The value of a symbol that stands for one number."""
+
+    @property
+    def binds(self) -> int:
+        return ATOM
+
+    def plain(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        return self.text
+
+    def tex(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        return self.latex or self.text
+
+    def evaluate(self, num: Callable[[Num], float] = lambda n: n.value) -> float:
+        if self.number is None:
+            raise ValueError(f"{self.text} is not one number")
+        return self.number
+
+    def transposed(self) -> Expr:
+        return self if self.flips or self.number is not None else Expr("transpose", (self,))
+
+    def substituted(self) -> Expr:
+        return self if self.number is None else Num(value=self.number, exact=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Num(Expr):
+    """A number, and where it came from."""
+
+    op: str = "number"
+    args: tuple[Expr, ...] = ()
+    value: float = 0.0
+    exact: bool = False
+    """An input or a constant: shown as it was written, never rounded."""
+    source: Named | None = None
+    """The input or step it is a cell of."""
+    at: tuple[int, ...] = ()
+
+    @property
+    def binds(self) -> int:
+        return SUM if self.value < 0 else ATOM
+
+    def plain(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        return num(self)
+
+    def tex(self, num: Callable[[Num], str], fold: int = 0) -> str:
+        return num(self)
+
+    def evaluate(self, num: Callable[[Num], float] = lambda n: n.value) -> float:
+        return num(self)
+
+    def transposed(self) -> Expr:
+        return self
+
+    def numbers(self) -> list[Num]:
+        return [self]
+
+    def substituted(self) -> Expr:
+        return self
+
+
+def symbol(text: str, latex: str = "", *, flips: bool = True, number: float | None = None) -> Sym:
+    return Sym(text=text, latex=latex or text, flips=flips, number=number)
+
+
+def constant(value: float) -> Num:
+    """A number that stands in the formula itself."""
+    return Num(value=float(value), exact=True)
+
+
+def _bracket(e: Expr, text: str, binds: int, left: str, right: str) -> str:
+    return f"{left}{text}{right}" if e.binds < binds else text
+
+
+# ------------------------------------------------------------------ the operators
+Part = Callable[..., str]
+"""Writes an argument; a second value gives the least binding that needs no brackets."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How one operator binds, looks, evaluates and turns."""
+
+    binds: int
+    plain: Callable[[Expr, Part, int], str]
+    tex: Callable[[Expr, Part, int], str]
+    value: Callable[..., float]
+    transposed: Callable[[Expr], Expr]
+
+
+def _same(e: Expr) -> Expr:
+    return Expr(e.op, tuple(a.transposed() for a in e.args))
+
+
+def _reversed(e: Expr) -> Expr:
+    return Expr(e.op, tuple(a.transposed() for a in reversed(e.args)))
+
+
+def _turn(e: Expr) -> Expr:
+    """(Kᵀ)ᵀ: where tokens are columns, K itself is turned, so that Kᵀ stays Kᵀ as a factor; of a parameter that does not turn, Wᵀ → W."""
+    turned = e.args[0].transposed()
+    return turned.args[0] if turned.op == "transpose" else Expr("transpose", (turned,))
+
+
+def _still(e: Expr) -> Expr:
+    """Written for one vector at a time, so it reads the same in both layouts."""
+    return e
+
+
+def _folded(parts: Sequence[str], joint: str, fold: int, dots: str) -> str:
+    if not fold or len(parts) <= fold:
+        return joint.join(parts)
+    head, tail = (fold + 1) // 2, fold // 2
+    return joint.join([*parts[:head], dots.format(len(parts) - head - tail), *parts[len(parts) - tail :]])
+
+
+def _n_ary(joint: str, tex_joint: str, binds: int, value: Callable[..., float], turn: Callable[[Expr], Expr]) -> Operator:
+    dots, tex_dots = "… ({} more) …", r"\dots\,(\text{{{} more}})\,\dots"
+    return Operator(
+        binds,
+        lambda e, part, fold: _folded([part(a, binds + (1 if binds == SUM else 0)) for a in e.args], joint, fold, dots),
+        lambda e, part, fold: _folded([part(a, binds + (1 if binds == SUM else 0)) for a in e.args], tex_joint, fold, tex_dots),
+        value,
+        turn,
+    )
+
+
+def _function(name: str, tex: str, value: Callable[..., float]) -> Operator:
+    return Operator(
+        ATOM,
+        lambda e, part, fold: f"{name}({_folded([part(a) for a in e.args], ', ', fold, '… ({} more) …')})",
+        lambda e, part, fold: rf"{tex}\left({', '.join(part(a) for a in e.args)}\right)",
+        value,
+        _same,
+    )
+
+
+def _divide(a: float, b: float) -> float:
+    """0 / 0 is 0: a row that may attend to nothing has zero weights, and the cosine of a zero row is 0."""
+    if b == 0:
+        return 0.0 if a == 0 else math.copysign(math.inf, a)
+    return a / b
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def _plus(*terms: float) -> float:
+    return math.fsum(terms) if all(map(math.isfinite, terms)) else sum(terms)
+
+
+def _times(*factors: float) -> float:
+    return 0.0 if 0.0 in factors else math.prod(factors)
+
+
+def tied(a: float, largest: float, scale: float) -> bool:
+    """Whether two scores of one row count as equal: within 1e-12 × max(1, the row's largest |score|)."""
+    return a == largest or abs(a - largest) <= 1e-12 * max(1.0, scale)
+
+
+def first_largest(values: Sequence[float]) -> int | None:
+    """The first key whose score ties with the largest; None where every key is masked."""
+    largest = max(values)
+    if largest == -math.inf:
+        return None
+    scale = max(abs(v) for v in values if v > -math.inf)
+    return next(i for i, v in enumerate(values) if tied(v, largest, scale))
+
+
+def _wins(position: float, *values: float) -> float:
+    return float(first_largest(values) == int(position))
+
+
+def _prefix(before: str, tex: str, inner: int, value: Callable[..., float]) -> Operator:
+    return Operator(
+        PREFIX,
+        lambda e, part, fold: before + part(e.args[0], inner),
+        lambda e, part, fold: f"{tex}{{{part(e.args[0])}}}",
+        value,
+        _same,
+    )
+
+
+def _iverson(text: Callable[[list[str]], str], value: Callable[..., float]) -> Operator:
+    """A statement in square brackets: 1 where it is true, 0 where it is not (Iverson's bracket)."""
+
+    def tex(e: Expr, part: Part, fold: int) -> str:
+        statement = text([part(a) for a in e.args])
+        for plain, latex in (("max(", r"\max("), ("≤", r"\le"), (" and first", r"\text{ and first}")):
+            statement = statement.replace(plain, latex)
+        return rf"\left[{statement}\right]"
+
+    return Operator(ATOM, lambda e, part, fold: f"[{text([part(a) for a in e.args])}]", tex, value, _same)
+
+
+def _largest(parts: list[str]) -> str:
+    position, *values = parts
+    own = values[int(float(position))]
+    return f"{own} = max({', '.join(values)})" + (" and first" if values.count(own) > 1 else "")
+
+
+OPERATORS: dict[str, Operator] = {
+    "add": _n_ary(" + ", " + ", SUM, _plus, _same),
+    "subtract": Operator(
+        SUM,
+        lambda e, part, fold: f"{part(e.args[0], SUM)} - {part(e.args[1], PRODUCT)}",
+        lambda e, part, fold: f"{part(e.args[0], SUM)} - {part(e.args[1], PRODUCT)}",
+        lambda a, b: a - b,
+        _same,
+    ),
+    "multiply": _n_ary("·", r" \cdot ", PRODUCT, _times, _reversed),
+    "scale": _n_ary("·", r" \cdot ", PRODUCT, _times, _same),
+    "linear": _n_ary("·", r" \cdot ", PRODUCT, _times, _still),
+    "hadamard": _n_ary(" ∘ ", r" \circ ", PRODUCT, _times, _same),
+    "divide": Operator(
+        PRODUCT,
+        lambda e, part, fold: f"{part(e.args[0], PRODUCT)} / {part(e.args[1], PREFIX)}",
+        lambda e, part, fold: rf"\frac{{{part(e.args[0])}}}{{{part(e.args[1])}}}",
+        _divide,
+        _same,
+    ),
+    "root": _prefix("√", r"\sqrt", ATOM, math.sqrt),
+    "square": Operator(
+        POSTFIX,
+        lambda e, part, fold: f"{part(e.args[0], ATOM)}²",
+        lambda e, part, fold: f"{{{part(e.args[0], ATOM)}}}^2",
+        lambda a: a * a,
+        _same,
+    ),
+    "transpose": Operator(
+        POSTFIX,
+        lambda e, part, fold: f"{part(e.args[0], ATOM)}ᵀ",
+        lambda e, part, fold: rf"{{{part(e.args[0], ATOM)}}}^\top",
+        lambda a: a,
+        _turn,
+    ),
+    "norm": Operator(
+        ATOM,
+        lambda e, part, fold: f"‖{part(e.args[0])}‖",
+        lambda e, part, fold: rf"\lVert {part(e.args[0])} \rVert",
+        abs,
+        _same,
+    ),
+    "pair": Operator(
+        ATOM,
+        lambda e, part, fold: f"[{'; '.join(part(a) for a in e.args)}]",
+        lambda e, part, fold: rf"\left[{'; '.join(part(a) for a in e.args)}\right]",
+        lambda *a: a[0],
+        _still,
+    ),
+    "exp": _function("exp", r"\exp", _exp),
+    "tanh": _function("tanh", r"\tanh", math.tanh),
+    "max": _function("max", r"\max", max),
+    "row max": _function("row max", r"\operatorname{row\ max}", max),
+    "row sum": _function("row sum", r"\operatorname{row\ sum}", _plus),
+    "one-hot": _function("one-hot", r"\operatorname{one\text{-}hot}", lambda *a: a[0]),
+    "is largest": _iverson(_largest, _wins),
+    "is between": _iverson(lambda parts: f"{parts[0]} ≤ {parts[1]} < {parts[2]}", lambda low, x, high: float(low <= x < high)),
+}
+"""Every operator that a formula or the arithmetic of a cell is made of."""

@@ -1,0 +1,116 @@
+"""One attention problem: what was given, whether it fits together, and the sizes that follow.
+
+A problem is always kept with one token a row and weights stored in × out; a text whose tokens are columns is turned
+when it is read and turned back when it is shown (`vectors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_cli.errors import InputError
+
+Array = NDArray[Any]
+
+MATRICES = ("X", "context", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "W_O", "bias", "upstream")
+VECTORS = ("b_Q", "b_K", "b_V", "b_O")
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Who may attend to whom: every part that is given must allow it."""
+
+    causal: bool = False
+    offset: int = 0
+    """Query i stands at key position i + offset."""
+    window: tuple[int | None, int | None] | None = None
+    """How many keys to the left and right of its own position a query sees; None leaves a side open."""
+    lengths: int | None = None
+    """Only the first so many keys are real."""
+    keep: Array | None = None
+    """True where a query may attend: n × m, h × n × m, or m."""
+    drop: Array | None = None
+    """True where a query may not attend, in the same shapes."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a problem file says, in numbers. See the README for the meaning of each key."""
+
+    title: str = ""
+    query_tokens: tuple[str, ...] | None = None
+    key_tokens: tuple[str, ...] | None = None
+    X: Array | None = None
+    """(n, d_model)"""
+    context: Array | None = None
+    """(m, d_context): keys and values come from here."""
+    W_Q: Array | None = None
+    """(d_model, h·d_k), or (h·d_k, d_model) where weights_layout is out_in; the other weights likewise."""
+    W_K: Array | None = None
+    W_V: Array | None = None
+    b_Q: Array | None = None
+    """(h·d_k,)"""
+    b_K: Array | None = None
+    b_V: Array | None = None
+    Q: Array | None = None
+    """(n, h·d_k) or (h, n, d_k)"""
+    K: Array | None = None
+    V: Array | None = None
+    scores: Array | None = None
+    """(n, m) or (h, n, m)"""
+    heads: int | None = None
+    kv_heads: int | None = None
+    W_O: Array | None = None
+    """(h·d_v, d_out)"""
+    b_O: Array | None = None
+    weights_layout: str = "in_out"
+    score: str = "scaled"
+    scale: float | None = None
+    parameters: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    """Arrays that a score function takes, by its name: {"additive": {"W_q": …, "v": …}}."""
+    softcap: float | None = None
+    bias: Array | None = None
+    """(n, m) or (h, n, m); −∞ allowed."""
+    mask: Mask | None = None
+    mode: str = "soft"
+    temperature: float = 1.0
+    seed: int = 0
+    vectors: str = "rows"
+    upstream: Array | None = None
+    dtype: str = "float64"
+
+    def given(self, *names: str) -> list[str]:
+        """Those of the names that the problem gives."""
+        return [name for name in names if getattr(self, name) is not None]
+
+    def as_dtype(self) -> Problem:
+        """With every array in the problem's dtype, so that whole numbers can never wrap around."""
+        cast: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in (*MATRICES, *VECTORS):
+            if cast[name] is not None:
+                cast[name] = np.asarray(cast[name], dtype=self.dtype)
+        cast["parameters"] = {
+            score: {name: np.asarray(value, dtype=self.dtype) for name, value in arrays.items()}
+            for score, arrays in self.parameters.items()
+        }
+        return Problem(**cast)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a problem that fits together."""
+
+    n: int
+    m: int
+    h: int
+    kv_heads: int
+    d_q: int | None
+    """Width of one head's query; None where scores are given."""
+    d_k: int | None
+    d_v: int | None
+    """None where there are no values."""

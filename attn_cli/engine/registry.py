@@ -1,0 +1,78 @@
+"""Families of functions that a name in a file or on the command line chooses from.
+
+Registering is one decorator; help, loading, errors, renderers and law tests read the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Generic, TypeVar
+
+from attn_cli.errors import InputError
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@dataclass(frozen=True)
+class Entry(Generic[F]):
+    """One member of a family."""
+
+    name: str
+    function: F
+    summary: str
+    """The first line of the function's docstring: what `--help` prints."""
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Names of the arrays that the member takes from the problem's mapping of its own name, with their number of axes."""
+    differentiable: bool = True
+    random: bool = False
+    """Whether it draws numbers, so that the seed belongs to the result."""
+
+
+class Registry(Generic[F]):
+    """A family: name → Entry, in the order of registration."""
+
+    def __init__(self, what: str):
+        self.what = what
+        """What a member is called in messages: "score function", "mode"."""
+        self._entries: dict[str, Entry[F]] = {}
+
+    def register(
+        self, *, parameters: Mapping[str, int] | None = None, differentiable: bool = True, random: bool = False
+    ) -> Callable[[F], F]:
+        """Decorator that adds a function under its own name (a trailing underscore, as in `sample_`, is dropped)."""
+
+        def add(function: F) -> F:
+            name = function.__name__.rstrip("_")
+            summary = (function.__doc__ or name).strip().splitlines()[0].rstrip(".")
+            self._entries[name] = Entry(name, function, summary, parameters or {}, differentiable, random)
+            return function
+
+        return add
+
+    def remove(self, name: str) -> None:
+        """Take a member out again (tests add toy members)."""
+        del self._entries[name]
+
+    def __getitem__(self, name: str) -> Entry[F]:
+        """Raises InputError that lists the members when there is none of that name."""
+        if name not in self._entries:
+            raise InputError(f"no {self.what} {name!r}{did_you_mean(name, self)}; there are {', '.join(self)}")
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def entries(self) -> list[Entry[F]]:
+        return list(self._entries.values())
+
+
+def did_you_mean(word: str, known: Iterator[str] | Registry[F] | list[str] | tuple[str, ...]) -> str:
+    """`, did you mean 'x'?` when a known word is near, else nothing."""
+    near = get_close_matches(word.lower(), {k.lower(): k for k in known}, n=1)
+    found = next((k for k in known if near and k.lower() == near[0]), None)
+    return f" (did you mean {found!r}?)" if found else ""
