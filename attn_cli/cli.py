@@ -1,0 +1,137 @@
+"""Which commands exist, and how a run ends: errors become one line and an exit code here and nowhere else.
+
+`attn --help` and `--version` are answered from this file alone, and a command loads only its own module, so that
+starting up stays cheap.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+from attn_cli import __version__
+from attn_cli.errors import AttnError, UsageError
+
+COMMANDS = {
+    "compute": "print each step of a problem: Q, K, V, scores, weights, output",
+    "trace": "the same, with the arithmetic of every number written out",
+    "batch": "work through many problems at once",
+    "samples": "list, print or copy the problems that come with attn",
+}
+
+HELP = f"""\
+attn compute                          the worked example of the textbook
+attn compute problem.yaml             your own problem
+attn samples textbook > problem.yaml  a file to start from
+
+A calculator and tracer for attention: it writes out the arithmetic of every number.
+
+Usage: attn COMMAND [OPTIONS] [FILE]
+
+Commands (attn COMMAND --help says more):
+{chr(10).join(f"  {name:<9} {what}" for name, what in COMMANDS.items())}
+
+Options:
+  --version   the version of attn
+  -h, --help  this page
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run one command line; the exit code."""
+    _open_streams()
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        _drop_output()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("ATTN_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        if isinstance(error, OSError):
+            _drop_output()
+        print(f"error: {one_line(_describe(error))}", file=sys.stderr)
+        return 2
+
+
+def one_line(text: str) -> str:
+    """The text with line breaks and control characters spelled out."""
+    return "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _dispatch(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        sys.stdout.write(HELP)
+        return 0
+    name = argv[0]
+    if name == "--version":
+        sys.stdout.write(f"attn {__version__}\n")
+        return 0
+    if name.startswith("-"):
+        raise UsageError(f"attn has no option {name}; options stand after the command, as in attn compute {name}; see attn --help")
+    if name not in COMMANDS:
+        from attn_cli.engine.registry import did_you_mean
+
+        raise UsageError(f"no command {name!r}{did_you_mean(name, list(COMMANDS))}; there are {', '.join(COMMANDS)}")
+    return _run(name, argv[1:])
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    """Run a command through Typer, without Typer's own idea of how errors look."""
+    import typer
+    from typer.exceptions import TyperException
+
+    command = typer.main.get_command(import_module(f"attn_cli.commands.{name}").app)
+    try:
+        with command.make_context(f"attn {name}", arguments) as context:
+            result = command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.Abort:
+        return 130
+    except TyperException as error:
+        message = error.format_message().rstrip(".")
+        raise UsageError(f"{message[:1].lower()}{message[1:]}; see attn {name} --help") from error
+    return result if isinstance(result, int) else 0
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, AttnError):
+        return str(error)
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
+    if isinstance(error, MemoryError):
+        return "this problem does not fit into memory"
+    if isinstance(error, RecursionError):
+        return "this input is nested too deeply"
+    return f"unexpected {type(error).__name__}: {error}; please report it (with ATTN_DEBUG=1 set, attn shows where it happened)"
+
+
+def _open_streams() -> None:
+    """Write UTF-8 whatever the locale says, and file names byte for byte."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+        sys.stdout, sys.stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))
+    chosen = os.environ.get("PYTHONIOENCODING")
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(**({"errors": "backslashreplace"} if chosen else {"encoding": "utf-8", "errors": errors}))
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not fail again when it closes the stream."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(nowhere, stream.fileno())
+    except (OSError, ValueError, AttributeError):  # not a real stream
+        pass

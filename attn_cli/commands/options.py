@@ -1,0 +1,179 @@
+"""Options that several commands share, spelled once, in groups that a command takes whole."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer._click import HelpFormatter
+
+    from attn_cli.files.load import Loaded
+    from attn_cli.render.style import Style
+
+LOOK, READING, NUMBERS = "Output", "Reading", "Settings (each overrides the file)"
+
+application = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+"""An empty Typer app without the parts that cost start-up time."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to compute. All of it stays text: numbers on the command line follow the syntax of the files."""
+
+    score: Annotated[str | None, typer.Option(metavar="NAME", help="Score function; the names are below.")] = None
+    mode: Annotated[str | None, typer.Option(metavar="NAME", help="How scores become weights; the names are below.")] = None
+    scale: Annotated[str | None, typer.Option(metavar="NUMBER", help="Multiply the scores by this, instead of by 1/√d_k.")] = None
+    mask: Annotated[str | None, typer.Option(metavar="causal", help="Who may attend to whom.")] = None
+    heads: Annotated[str | None, typer.Option(metavar="N", help="Cut the columns of Q, K, V into this many heads.")] = None
+    temperature: Annotated[str | None, typer.Option(metavar="NUMBER", help="Divide the scores by this just before the mode.")] = None
+    seed: Annotated[str | None, typer.Option(metavar="N", help="For modes that draw random numbers.")] = None
+    dtype: Annotated[str | None, typer.Option(metavar="NAME", help="float64 (default) or float32.")] = None
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Matrices in files of their own."""
+
+    x: Annotated[str | None, typer.Option(metavar="FILE", help="X, one row a token: a CSV, NPY or YAML matrix.")] = None
+    wq: Annotated[str | None, typer.Option(metavar="FILE", help="W_Q")] = None
+    wk: Annotated[str | None, typer.Option(metavar="FILE", help="W_K")] = None
+    wv: Annotated[str | None, typer.Option(metavar="FILE", help="W_V")] = None
+    q: Annotated[str | None, typer.Option(metavar="FILE", help="Q, instead of X·W_Q")] = None
+    k: Annotated[str | None, typer.Option(metavar="FILE", help="K")] = None
+    v: Annotated[str | None, typer.Option(metavar="FILE", help="V")] = None
+    context: Annotated[str | None, typer.Option(metavar="FILE", help="Where keys and values come from (cross-attention).")] = None
+
+
+KEYS = {"x": "X", "wq": "W_Q", "wk": "W_K", "wv": "W_V", "q": "Q", "k": "K", "v": "V", "context": "context"}
+"""Each matrix option, and the key of a problem file that it stands for."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How all files of a run are read."""
+
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Encoding of files that are neither UTF-8 nor UTF-16.")] = None
+    decimal: Annotated[str | None, typer.Option(metavar="CHAR", help="The decimal sign of CSV files, such as a comma.")] = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the result looks and where it goes."""
+
+    format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the result; the names are below.")] = None
+    decimals: Annotated[int, typer.Option(metavar="N", min=0, max=15, help="Decimals shown; the numbers stay exact.")] = 4
+    lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Language (default: from the locale).")] = None
+    only: Annotated[list[str] | None, typer.Option(metavar="STEP", help="Show this step only; may be repeated.")] = None
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix tells the format.")
+    ] = None
+
+    def language(self) -> str:
+        spoken = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+        return self.lang or ("zh" if spoken.lower().startswith("zh") else "en")
+
+    def style(self, detail: Literal["compute", "trace"]) -> Style:
+        """For a file or a pipe: fixed width, no colour, unless the environment asks for it."""
+        from attn_cli.render.style import Style
+
+        to_screen = self.output is None
+        return Style(
+            decimals=self.decimals,
+            lang=self.language(),
+            width=terminal_width() if to_screen else 80,
+            color=to_screen and wants_color(),
+            only=tuple(self.only or ()),
+            detail=detail,
+        )
+
+
+def given(group: Settings | Matrices) -> dict[str, str]:
+    """Those options of the group that stand on the command line."""
+    return {name: value for name, value in asdict(group).items() if value is not None}
+
+
+def load(file: str | None, settings: Settings, matrices: Matrices, reading: Reading) -> Loaded:
+    from attn_cli.files import load as files
+
+    named = {KEYS[name]: path for name, path in given(matrices).items()}
+    return files.load(file, matrices=named, settings=given(settings), encoding=reading.encoding, decimal=reading.decimal)
+
+
+def terminal_width() -> int:
+    """COLUMNS if it is set, else the terminal's width, else 80."""
+    import shutil
+
+    return max(1, shutil.get_terminal_size((80, 24)).columns)
+
+
+def wants_color() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def grouped(function: Callable[..., object]) -> Callable[..., object]:
+    """Let a command take groups of options: each field of a group becomes an option of its own."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind = hints[name]
+        if is_dataclass(kind):
+            options = get_type_hints(kind, include_extras=True)
+            parameters += [
+                inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
+                for f in fields(kind)
+            ]
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=kind))
+
+    def command(**values: Any) -> object:
+        def argument(name: str) -> Any:
+            kind = hints[name]
+            return kind(**{f.name: values[f.name] for f in fields(kind)}) if is_dataclass(kind) else values[name]
+
+        return function(**{name: argument(name) for name in inspect.signature(function).parameters})
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__doc__ = function.__doc__
+    return command
+
+
+class Command(TyperCommand):
+    """A command whose help page opens with examples."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+    def format_help(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        formatter.write_text(self.help or "")
+        formatter.write_paragraph()
+        self.format_usage(ctx, formatter)
+        self.format_options(ctx, formatter)
+        self.format_epilog(ctx, formatter)
+
+
+class ProblemCommand(Command):
+    """One whose help page also lists the names that its options choose from."""
+
+    def format_epilog(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        from attn_cli.engine.modes import MODES
+        from attn_cli.engine.scores import SCORES
+        from attn_cli.render.formats import FORMATS
+
+        for title, registry in (("Score functions (--score)", SCORES), ("Modes (--mode)", MODES)):
+            with formatter.section(title):
+                formatter.write_dl([(entry.name, entry.summary) for entry in registry.entries()])
+        with formatter.section("Formats (--format)"):
+            formatter.write_text(", ".join(FORMATS))

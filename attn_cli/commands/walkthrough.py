@@ -1,0 +1,75 @@
+"""What `compute` and `trace` share: load a problem, solve it, show every step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from attn_cli.commands.options import Look, Matrices, Reading, Settings, given, load
+from attn_cli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from attn_cli.engine.notes import Note
+    from attn_cli.render.formats import Format
+
+File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A problem: YAML, JSON, NPZ, a folder of CSVs, or - for standard input.")]
+
+EXAMPLE = "textbook"
+
+
+def walk(
+    file: str | None, settings: Settings, matrices: Matrices, reading: Reading, look: Look, detail: Literal["compute", "trace"]
+) -> None:
+    from attn_cli.engine.attention import solve
+
+    form = chosen_format(look)
+    if file is None and not given(matrices):
+        from attn_cli.commands.samples import sample
+
+        file = str(sample(EXAMPLE))
+        print(f"note: no file given, so this is the built-in example; attn samples {EXAMPLE} prints it", file=sys.stderr)
+    loaded = load(file, settings, matrices, reading)
+    try:
+        trace = solve(loaded.problem)
+    except InputError as error:
+        raise loaded.locate(error) from error
+    result = form.compute(trace, look.style(detail))
+    say((*loaded.notes, *trace.notes), look.language())
+    write(result, look.output)
+
+
+def chosen_format(look: Look) -> Format:
+    """--format, else what the suffix of --output says, else a table."""
+    from attn_cli.render.formats import FORMATS, format_of
+
+    if look.format is None:
+        return format_of(look.output) if look.output not in (None, "-") else FORMATS["table"]
+    if look.format not in FORMATS:
+        from attn_cli.engine.registry import did_you_mean
+
+        raise UsageError(f"no format {look.format!r}{did_you_mean(look.format, list(FORMATS))}; there are {', '.join(FORMATS)}")
+    return FORMATS[look.format]
+
+
+def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
+    """Remarks go to standard error, so that standard output holds the result alone."""
+    from attn_cli.render.lang import note_text
+
+    for note in notes:
+        print(f"{'warning' if note.warning else 'note'}: {where}{note_text(note, lang)}", file=sys.stderr)
+
+
+def write(result: str | bytes, output: str | None) -> None:
+    if output not in (None, "-"):
+        from attn_cli.files.save import save
+
+        save(output, result)
+    elif isinstance(result, bytes):
+        if sys.stdout.isatty():
+            raise UsageError("this format is binary: name a file with -o, or send standard output into one")
+        sys.stdout.buffer.write(result)
+    else:
+        sys.stdout.write(result if result.endswith("\n") else result + "\n")
