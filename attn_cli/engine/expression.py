@@ -192,13 +192,14 @@ def _n_ary(joint: str, tex_joint: str, binds: int, value: Callable[..., float], 
     )
 
 
-def _function(name: str, tex: str, value: Callable[..., float]) -> Operator:
+def _function(name: str, tex: str, value: Callable[..., float], turned: str = "") -> Operator:
+    """`turned` is the function that it becomes where tokens are columns."""
     return Operator(
         ATOM,
         lambda e, part, fold: f"{name}({_folded([part(a) for a in e.args], ', ', fold, '… ({} more) …')})",
         lambda e, part, fold: rf"{tex}\left({', '.join(part(a) for a in e.args)}\right)",
         value,
-        _same,
+        lambda e: Expr(turned or e.op, _same(e).args),
     )
 
 
@@ -322,8 +323,25 @@ OPERATORS: dict[str, Operator] = {
     "exp": _function("exp", r"\exp", _exp),
     "tanh": _function("tanh", r"\tanh", math.tanh),
     "max": _function("max", r"\max", max),
-    "row max": _function("row max", r"\operatorname{row\ max}", max),
-    "row sum": _function("row sum", r"\operatorname{row\ sum}", _plus),
+    "row max": _function("row max", r"\operatorname{row\ max}", max, "column max"),
+    "column max": _function("column max", r"\operatorname{column\ max}", max, "row max"),
+    "row sum": _function("row sum", r"\operatorname{row\ sum}", _plus, "column sum"),
+    "column sum": _function("column sum", r"\operatorname{column\ sum}", _plus, "row sum"),
+    "block": Operator(
+        POSTFIX,
+        lambda e, part, fold: f"{part(e.args[0], ATOM)}ₕ",
+        lambda e, part, fold: f"{{{part(e.args[0], ATOM)}}}_h",
+        lambda a: a,
+        _same,
+    ),
+    "join": Operator(
+        ATOM,
+        lambda e, part, fold: f"Concat({part(e.args[0])}, …, {part(e.args[1])})",
+        lambda e, part, fold: rf"\operatorname{{Concat}}\left({part(e.args[0])}, \dots, {part(e.args[1])}\right)",
+        lambda first, last: last,
+        _same,
+    ),
+    "drawn": _function("drawn from softmax", r"\operatorname{drawn\ from\ softmax}", lambda *a: a[0]),
     "one-hot": _function("one-hot", r"\operatorname{one\text{-}hot}", lambda *a: a[0]),
     "is largest": _iverson(_largest, _wins),
     "is between": _iverson(lambda parts: f"{parts[0]} ≤ {parts[1]} < {parts[2]}", lambda low, x, high: float(low <= x < high)),

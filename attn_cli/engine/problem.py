@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_cli.errors import InputError
-
 Array = NDArray[Any]
 
 MATRICES = ("X", "context", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "W_O", "bias", "upstream")
@@ -37,12 +35,19 @@ class Mask:
     drop: Array | None = None
     """True where a query may not attend, in the same shapes."""
 
+    @property
+    def closes(self) -> bool:
+        """Whether it can close anything: an offset alone does not."""
+        return self.causal or any(part is not None for part in (self.window, self.lengths, self.keep, self.drop))
+
 
 @dataclass(frozen=True)
 class Problem:
     """What a problem file says, in numbers. See the README for the meaning of each key."""
 
     title: str = ""
+    tokens: tuple[str, ...] | None = None
+    """Names of the rows of X (of Q where there is no X); in self-attention of the keys too."""
     query_tokens: tuple[str, ...] | None = None
     key_tokens: tuple[str, ...] | None = None
     X: Array | None = None
@@ -99,18 +104,3 @@ class Problem:
             for score, arrays in self.parameters.items()
         }
         return Problem(**cast)
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of a problem that fits together."""
-
-    n: int
-    m: int
-    h: int
-    kv_heads: int
-    d_q: int | None
-    """Width of one head's query; None where scores are given."""
-    d_k: int | None
-    d_v: int | None
-    """None where there are no values."""

@@ -1,0 +1,130 @@
+"""Attention, from what was given to the output, as a textbook writes it.
+
+The order is fixed: products, scale, softcap, bias, mask, temperature, mode (Vaswani et al. 2017, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.expression import symbol
+from attn_cli.engine.masks import allowed
+from attn_cli.engine.modes import MODES
+from attn_cli.engine.operations import Named
+from attn_cli.engine.plan import Sizes, has_weights, plan, source
+from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.remarks import labels, remarks, settings
+from attn_cli.engine.scores import SCORES
+from attn_cli.engine.trace import Instead, Recorder, Trace
+
+INPUT_TEX = {"context": r"\mathit{context}", "bias": "B"}
+INPUT_SYMBOLS = {"bias": "B"}
+
+
+def solve(
+    problem: Problem,
+    *,
+    given: Mapping[str, Array] | None = None,
+    nudge: Mapping[str, Array] | None = None,
+    instead: Mapping[str, Instead] | None = None,
+) -> Trace:
+    """Work a problem, writing down every step.
+
+    `given`, `nudge` and `instead` are for marking (see Recorder). Raises InputError where the problem does not fit together.
+    """
+    problem = problem.as_dtype()
+    sizes = plan(problem)
+    record = Recorder(problem.vectors == "columns", sizes.h > 1, given or {}, nudge or {}, instead or {})
+    if problem.scores is None:
+        q = record("Q", cut(project("Q", problem), sizes.h))
+        k = record("K", cut(project("K", problem), sizes.kv_heads))
+    v = record("V", cut(project("V", problem), sizes.kv_heads)) if sizes.d_v is not None else None
+    if problem.scores is None:
+        s = raw_scores(q, repeated(k, sizes), problem, record)
+    else:
+        s = flat_head(given_input("scores", problem))
+    s = closed(s, problem, sizes, record)
+    if problem.temperature != 1:
+        s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
+    a = record("weights", MODES[problem.mode].function(s, problem, record))
+    result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
+    query_labels, key_labels = labels(problem, sizes)
+    trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
+    return trace.with_notes(remarks(trace))
+
+
+def given_input(name: str, problem: Problem) -> Named:
+    """An input as a named value."""
+    return op.given(name, getattr(problem, name), symbol(INPUT_SYMBOLS.get(name, name), INPUT_TEX.get(name, name)))
+
+
+def project(name: str, problem: Problem) -> Named:
+    """X·W + b for Q, K or V; X itself where no weights are given: (n, d_model), (d_model, d) -> (n, d)."""
+    if getattr(problem, name) is not None:
+        return flat_head(given_input(name, problem))
+    x = given_input(source(problem, name), problem)
+    if not has_weights(problem):
+        return x
+    return affine(x, f"W_{name}", f"b_{name}", problem)
+
+
+def affine(x: Named, weight: str, bias: str, problem: Problem) -> Named:
+    """x·W + b: (n, d), (d, e), (e,) -> (n, e); x·Wᵀ + b where weights are stored out × in."""
+    if getattr(problem, weight) is not None:
+        multiplied_by = op.product if problem.weights_layout == "in_out" else op.product_t
+        x = multiplied_by(x, given_input(weight, problem))
+    if getattr(problem, bias) is not None:
+        x = op.add(x, given_input(bias, problem))
+    return x
+
+
+def flat_head(x: Named) -> Named:
+    """One head has no head axis: (1, n, d) -> (n, d)."""
+    return op.Reindex(lambda a: a[0], "one head")(x) if x.value.ndim == 3 and x.value.shape[0] == 1 else x
+
+
+def cut(x: Named, heads: int) -> Named:
+    """(n, h·d) -> (h, n, d), where there are several heads and it is not cut already."""
+    return op.cut_heads(heads)(x) if heads > 1 and x.value.ndim == 2 else x
+
+
+def repeated(x: Named, sizes: Sizes) -> Named:
+    """Keys or values for every query head: (kv_heads, m, d) -> (h, m, d)."""
+    return op.repeat_heads(sizes.h // sizes.kv_heads)(x) if 1 < sizes.kv_heads < sizes.h else x
+
+
+def raw_scores(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """The score function's value with the problem's own scale: (n, d_q), (m, d_k) -> (n, m)."""
+    s = SCORES[problem.score].function(q, k, problem, record)
+    if problem.scale not in (None, 1):
+        s = op.times(symbol("scale", r"\mathit{scale}", number=problem.scale))(record("products", s))
+    return s
+
+
+def closed(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
+    """Scores after softcap, bias and mask, each recorded where something follows it: (n, m) -> (n, m)."""
+    c, bias, mask = problem.softcap, problem.bias, problem.mask
+    masked = mask is not None and mask.closes
+    if c is not None or bias is not None or masked:
+        s = record("raw_scores", s)
+    if c is not None:
+        cap = symbol("c", number=c)
+        s = op.times(cap)(op.tanh(op.over(cap)(s)))
+        if bias is not None or masked:
+            s = record("capped", s)
+    if bias is not None:
+        s = op.add(s, flat_head(given_input("bias", problem)))
+    if mask is not None and masked:
+        s = op.Close(allowed=allowed(mask, sizes.h, sizes.n, sizes.m))(s)
+    return record("scores", s)
+
+
+def output(a: Named, v: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
+    """Weights times values, heads joined, then W_O and b_O: (n, m), (m, d_v) -> (n, d_out)."""
+    o = op.weighted(a, v)
+    if sizes.h > 1:
+        o = op.join_heads(record("heads", o))
+    if problem.given("W_O", "b_O"):
+        o = affine(record("concat", o), "W_O", "b_O", problem)
+    return record("output", o)

@@ -1,0 +1,53 @@
+"""The backward pass: gradients with respect to everything that a result was made from, built from the same operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.expression import symbol
+from attn_cli.engine.operations import Named
+
+
+def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None = None) -> dict[str, Named]:
+    """Gradients by the name of the step or input, from the gradient `g` with respect to `out`.
+
+    `record(name, gradient)` may write each one down and pass on what is used from there. An input that no gradient
+    reaches (behind a mode without one) is left out.
+    """
+    total: dict[int, Named] = {id(out): g}
+    by_name: dict[str, Named] = {}
+    for node in ordered(out):
+        gradient = total.get(id(node))
+        if gradient is None:
+            continue
+        if node.name:
+            # An input read in two places (X for Q, K and V) is one input: its gradients add up.
+            gradient = gradient if node.operation is not None or node.name not in by_name else op.add(by_name[node.name], gradient)
+            if record is not None:
+                gradient = record(node.name, gradient)
+            gradient = op.renamed(gradient, symbol(f"d{node.name}", rf"\mathrm{{d}}{node.name}"))
+            by_name[node.name] = gradient
+        if node.operation is None:
+            continue
+        for operand, pulled in zip(node.operands, node.operation.pull(gradient, node), strict=True):
+            if pulled is not None:
+                total[id(operand)] = op.add(total[id(operand)], pulled) if id(operand) in total else pulled
+    return by_name
+
+
+def ordered(out: Named) -> list[Named]:
+    """Every value that `out` was made from, each after all that use it."""
+    seen: set[int] = set()
+    finished: list[Named] = []
+
+    def visit(node: Named) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for operand in node.operands:
+            visit(operand)
+        finished.append(node)
+
+    visit(out)
+    return finished[::-1]

@@ -1,0 +1,53 @@
+"""Who may attend to whom: the parts of a mask, combined with "and"."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attn_cli.engine.problem import Array, Mask
+from attn_cli.errors import InputError
+
+
+def allowed(mask: Mask, h: int, n: int, m: int) -> Array:
+    """True where a query may attend to a key: (n, m), or (h, n, m) where a matrix of the mask has a head axis.
+
+    Raises InputError where a matrix has another shape or `lengths` is not 0 to m.
+    """
+    may = band(mask, np.arange(n), np.arange(m))
+    if mask.lengths is not None:
+        if not 0 <= mask.lengths <= m:
+            raise InputError(f"lengths is {mask.lengths}, expected a whole number from 0 to {m}, the number of keys", key="mask")
+        may = may & (np.arange(m) < mask.lengths)
+    for matrix, value in ((mask.keep, True), (mask.drop, False)):
+        if matrix is not None:
+            may = may & (_fitted(matrix, h, n, m) == value)
+    return may
+
+
+def band(mask: Mask, queries: Array, keys: Array) -> Array:
+    """What `causal`, `offset` and `window` allow for some queries and keys: (n,), (m,) -> (n, m).
+
+    Query i stands at key position i + offset; causal: no key after it; window (l, r): at most l before and r after it.
+    """
+    ahead = keys[None, :] - (queries[:, None] + mask.offset)
+    left, right = mask.window or (None, None)
+    may = np.ones(ahead.shape, bool)
+    if mask.causal:
+        may &= ahead <= 0
+    if left is not None:
+        may &= ahead >= -left
+    if right is not None:
+        may &= ahead <= right
+    return may
+
+
+def _fitted(matrix: Array, h: int, n: int, m: int) -> Array:
+    if matrix.shape in ((m,), (1, m), (n, m)) or (matrix.shape == (h, n, m)):
+        return matrix[0] if h == 1 and matrix.ndim == 3 else matrix
+    heads = f", {h} × {n} × {m}" if h > 1 else ""
+    raise InputError(f"mask is {shape_text(matrix)}, expected {n} × {m} (queries × keys){heads} or one row of {m}", key="mask")
+
+
+def shape_text(array: Array) -> str:
+    """A shape as people write it: 3 × 4."""
+    return " × ".join(str(size) for size in array.shape)

@@ -1,0 +1,219 @@
+"""Modes: how a row of scores becomes a row of weights.
+
+A mode takes the scores (n, m), with leading head axes and −∞ where the mask closed a cell, and returns weights (n, m)
+that are ≥ 0 and add up to 1 in every row (a row that may attend to nothing has zeros). To add one, register it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.expression import Expr, Num, constant, symbol
+from attn_cli.engine.operations import Cell, Named, Operation
+from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.registry import Registry
+from attn_cli.engine.trace import Recorder
+
+MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode")
+
+LARGE = {"float64": 700.0, "float32": 80.0}
+"""Scores beyond this size are lessened by their row's maximum before exp, which would overflow otherwise."""
+
+
+@MODES.register()
+def soft(s: Named, problem: Problem, record: Recorder) -> Named:
+    """Softmax along each row: exp(S) / row sum.
+
+    (n, m) -> (n, m). Bridle 1990.
+    """
+    finite = s.value[np.isfinite(s.value)]
+    large = finite.size > 0 and float(np.abs(finite).max()) > LARGE[problem.dtype]
+    e = record("exponentials", op.exp(op.subtract(s, op.row_max(s)) if large else s))
+    z = record("row_sums", op.row_sum(e))
+    return op.softmax(e, z, s)
+
+
+@MODES.register(differentiable=False)
+def hard(s: Named, problem: Problem, record: Recorder) -> Named:
+    """All weight on the largest score of each row; of equal ones, the first.
+
+    (n, m) -> (n, m). Xu et al. 2015, section 4.1. It has no gradient.
+    """
+    return op.OneHot()(s)
+
+
+@MODES.register(differentiable=False, random=True)
+def sample(s: Named, problem: Problem, record: Recorder) -> Named:
+    """All weight on one key, drawn with the soft weights as probabilities.
+
+    (n, m) -> (n, m). Xu et al. 2015, section 4.1. It has no gradient; REINFORCE estimates one.
+    """
+    u = np.random.default_rng(problem.seed).random(s.value.shape[:-1])
+    return Draw()(s, op.given("draw", u.astype(s.value.dtype), symbol("u", flips=False)))
+
+
+@MODES.register(random=True)
+def gumbel(s: Named, problem: Problem, record: Recorder) -> Named:
+    """Softmax of the scores with Gumbel noise added (temperature is applied before).
+
+    (n, m) -> (n, m). Jang et al. 2017, section 2: the largest of S + G falls on each key as often as its soft weight says.
+    """
+    noise = np.random.default_rng(problem.seed).gumbel(size=s.value.shape)
+    return soft(op.add(s, op.given("noise", noise.astype(s.value.dtype), symbol("G"))), problem, record)
+
+
+@MODES.register()
+def sparsemax(s: Named, problem: Problem, record: Recorder) -> Named:
+    """max(S − τ, 0), with the threshold τ that makes each row add up to 1.
+
+    (n, m) -> (n, m). Martins and Astudillo 2016, algorithm 1.
+    """
+    return Sparsemax()(s)
+
+
+@MODES.register()
+def entmax15(s: Named, problem: Problem, record: Recorder) -> Named:
+    """max(S/2 − τ, 0)², with the threshold τ that makes each row add up to 1.
+
+    (n, m) -> (n, m). Peters et al. 2019, algorithm 2 (α = 1.5).
+    """
+    return Entmax15()(s)
+
+
+# ------------------------------------------------------------------ their operations
+def softened(s: Array) -> Array:
+    """Softmax of each row: (n, m) -> (n, m); zeros where a row is closed."""
+    largest = np.max(s, axis=-1, keepdims=True)
+    e = np.exp(s - np.where(np.isfinite(largest), largest, 0))
+    z = e.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(e, z, out=np.zeros_like(e), where=z != 0))
+
+
+@dataclass(frozen=True)
+class Draw(Operation):
+    """1 at the key in whose share of [0, 1) the row's draw u falls: (n, m), (n,) -> (n, m)."""
+
+    def value(self, *arrays: Array) -> Array:
+        s, u = arrays
+        weights = softened(s)
+        ends = np.cumsum(weights, axis=-1)
+        # The last share ends at 1, whatever rounding left of it.
+        ends = np.where(ends >= ends[..., -1:], np.inf, ends)
+        starts = np.concatenate([np.zeros_like(ends[..., :1]), ends[..., :-1]], axis=-1)
+        drawn = (starts <= u[..., None]) & (u[..., None] < ends) & (weights > 0)
+        return drawn.astype(s.dtype)
+
+    def formula(self, *exprs: Expr) -> Expr:
+        return Expr("drawn", exprs)
+
+    def cell(self, out: Named, at: Cell) -> Expr:
+        s, u = out.operands
+        if not np.isfinite(s.value[at]):
+            return constant(0)
+        ends = np.minimum(np.cumsum(softened(s.value[at[:-1]])), 1)
+        j = at[-1]
+        share = (
+            passing(0.0 if j == 0 else float(ends[j - 1])),
+            op.term(u, at[:-1]),
+            passing(1.0 if ends[j] >= ends[-1] else float(ends[j])),
+        )
+        return Expr("is between", share)
+
+
+def passing(value: float) -> Num:
+    """A number on the way, which no step records; shown rounded."""
+    return Num(value=value, exact=value in (0.0, 1.0))
+
+
+class Threshold(Operation):
+    """A mode of the entmax family: each row is cut off at a threshold τ that makes it add up to 1: (n, m) -> (n, m)."""
+
+    def threshold(self, s: Array) -> Array:
+        """(n, m) -> (n, 1)"""
+        raise NotImplementedError
+
+    def slope(self, weights: Array) -> Array:
+        """How fast each weight grows with its score, the threshold held still: (n, m) -> (n, m)."""
+        raise NotImplementedError
+
+    def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
+        """dS = s ∘ (dA − row sums of s ∘ dA / row sums of s), where s is the slope (Peters et al. 2019, proposition 2)."""
+        slope = op.given("slope", self.slope(out.value), symbol("σ", r"\sigma"))
+        mean = op.divide(op.row_sum_kept(op.multiply(slope, g)), op.row_sum_kept(slope))
+        return (op.multiply(slope, op.subtract(g, mean)),)
+
+
+def ordered(s: Array) -> tuple[Array, Array, Array]:
+    """The scores of each row from the largest down, with 0 for closed cells; their count 1 … m; and which are open."""
+    z = -np.sort(-s, axis=-1)
+    return np.where(np.isfinite(z), z, 0), np.arange(1, s.shape[-1] + 1, dtype=s.dtype), np.isfinite(z)
+
+
+@dataclass(frozen=True)
+class Sparsemax(Threshold):
+    """max(S − τ, 0)"""
+
+    def threshold(self, s: Array) -> Array:
+        z, count, open_ = ordered(s)
+        total = np.cumsum(z, axis=-1)
+        support = np.sum((1 + count * z > total) & open_, axis=-1, keepdims=True)
+        last = np.maximum(support - 1, 0)
+        return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1))
+
+    def value(self, *arrays: Array) -> Array:
+        return np.maximum(arrays[0] - self.threshold(arrays[0]), 0)
+
+    def formula(self, *exprs: Expr) -> Expr:
+        return Expr("max", (Expr("subtract", (exprs[0], symbol("τ", r"\tau"))), constant(0)))
+
+    def cell(self, out: Named, at: Cell) -> Expr:
+        s = out.operands[0]
+        row = at[:-1]
+        support = [j for j in range(s.value.shape[-1]) if out.value[(*row, j)] > 0]
+        if not support:
+            return constant(0)
+        total = op.summed(op.term(s, (*row, j)) for j in support)
+        tau = Expr("subtract", (total, constant(1)))
+        if len(support) > 1:
+            tau = Expr("divide", (tau, constant(len(support))))
+        return Expr("max", (Expr("subtract", (op.term(s, at), tau)), constant(0)))
+
+    def slope(self, weights: Array) -> Array:
+        return (weights > 0).astype(weights.dtype)
+
+
+@dataclass(frozen=True)
+class Entmax15(Threshold):
+    """max(S/2 − τ, 0)²"""
+
+    def threshold(self, s: Array) -> Array:
+        z, count, open_ = ordered(s / 2)
+        largest = z[..., :1]
+        z = np.where(open_, z - largest, 0)
+        mean = np.cumsum(z, axis=-1) / count
+        spread = np.cumsum(z * z, axis=-1) - count * mean * mean
+        tau = mean - np.sqrt(np.maximum((1 - spread) / count, 0))
+        support = np.sum((tau <= z) & open_, axis=-1, keepdims=True)
+        return np.asarray(np.take_along_axis(tau, np.maximum(support - 1, 0), axis=-1) + largest)
+
+    def value(self, *arrays: Array) -> Array:
+        return np.square(np.maximum(arrays[0] / 2 - self.threshold(arrays[0]), 0))
+
+    def formula(self, *exprs: Expr) -> Expr:
+        half = Expr("divide", (exprs[0], constant(2)))
+        return Expr("square", (Expr("max", (Expr("subtract", (half, symbol("τ", r"\tau"))), constant(0))),))
+
+    def cell(self, out: Named, at: Cell) -> Expr:
+        s = out.operands[0]
+        if not np.isfinite(s.value[at[:-1]]).any():
+            return constant(0)
+        half = Expr("divide", (op.term(s, at), constant(2)))
+        tau = passing(float(self.threshold(s.value[at[:-1]])[0]))
+        return Expr("square", (Expr("max", (Expr("subtract", (half, tau)), constant(0))),))
+
+    def slope(self, weights: Array) -> Array:
+        return np.sqrt(weights)

@@ -1,0 +1,165 @@
+"""What is said about a result besides its numbers: labels, settings, and notes on its pitfalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.modes import MODES, softened
+from attn_cli.engine.notes import Note
+from attn_cli.engine.plan import Sizes, has_weights
+from attn_cli.engine.problem import Array, Problem
+
+if TYPE_CHECKING:
+    from attn_cli.engine.trace import Trace
+
+SATURATED, NEAR_UNIFORM, WIDE = 0.99, 1.1, 16
+
+
+def labels(problem: Problem, sizes: Sizes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the queries and of the keys; x1, x2, … in self-attention and q1, k1, … otherwise, where none are given."""
+    same = problem.context is None and sizes.n == sizes.m
+    queries = problem.query_tokens or problem.tokens
+    keys = problem.key_tokens or (problem.tokens if same else None)
+    self_attention = same and (problem.X is not None or (problem.query_tokens is None and problem.key_tokens is None and problem.K is None))
+    prefix = ("x", "x") if self_attention else ("q", "k")
+    return (
+        queries or tuple(f"{prefix[0]}{i + 1}" for i in range(sizes.n)),
+        keys or tuple(f"{prefix[1]}{j + 1}" for j in range(sizes.m)),
+    )
+
+
+def settings(problem: Problem, sizes: Sizes) -> dict[str, Any]:
+    """What was chosen, given or by default."""
+    chosen: dict[str, Any] = {
+        "score": None if problem.scores is not None else problem.score,
+        "mode": problem.mode,
+        "scale": scale(problem, sizes),
+    }
+    chosen |= {"heads": sizes.h, "n": sizes.n, "m": sizes.m, "d_k": sizes.d_k, "d_v": sizes.d_v}
+    if sizes.kv_heads != sizes.h:
+        chosen["kv_heads"] = sizes.kv_heads
+    if problem.mask is not None and problem.mask.closes:
+        mask = problem.mask
+        chosen["mask"] = {
+            **({"causal": True} if mask.causal else {}),
+            **({"offset": mask.offset} if mask.offset or mask.causal else {}),
+            **({"window": list(mask.window)} if mask.window is not None else {}),
+            **({"lengths": mask.lengths} if mask.lengths is not None else {}),
+            **({"keep": True} if mask.keep is not None else {}),
+            **({"drop": True} if mask.drop is not None else {}),
+        }
+    chosen |= {"softcap": problem.softcap} if problem.softcap is not None else {}
+    chosen |= {
+        "temperature": problem.temperature,
+        "weights_layout": problem.weights_layout,
+        "vectors": problem.vectors,
+        "dtype": problem.dtype,
+    }
+    if MODES[problem.mode].random:
+        chosen["seed"] = problem.seed
+    return chosen
+
+
+def scale(problem: Problem, sizes: Sizes) -> float | None:
+    """What the raw score is multiplied by; None where scores are given."""
+    if problem.scores is not None:
+        return None
+    if problem.scale is not None:
+        return float(problem.scale)
+    return 1 / float(np.sqrt(sizes.d_k or 1)) if problem.score == "scaled" else 1.0
+
+
+def remarks(trace: Trace) -> tuple[Note, ...]:
+    """Notes on the choices in force and the chapter's pitfalls."""
+    return tuple(note for find in (_inputs, _mask, _rows, _choice, _scaling) for note in find(trace))
+
+
+def _inputs(trace: Trace) -> Iterator[Note]:
+    p = trace.problem
+    if p.X is not None and not has_weights(p) and not p.given("Q", "K", "V", "scores"):
+        yield Note("no_weights", {"context": p.context is not None})
+    if p.scores is not None and p.score != "scaled":
+        yield Note("score_unused", {"score": p.score})
+    if p.X is not None and p.given("Q", "scores") and (p.context is not None or p.given("K", "scores")) and p.V is not None:
+        yield Note("unused", {"name": "X"})
+    if p.context is not None and p.given("K", "scores") and p.V is not None:
+        yield Note("unused", {"name": "context"})
+
+
+def _mask(trace: Trace) -> Iterator[Note]:
+    mask, sizes = trace.problem.mask, trace.sizes
+    if mask is not None and mask.causal and sizes.n != sizes.m and mask.offset == 0:
+        yield Note("causal_corner", {"n": sizes.n, "m": sizes.m, "offset": sizes.m - sizes.n})
+
+
+def _rows(trace: Trace) -> Iterator[Note]:
+    """Rows that may attend to nothing, rows of equal largest scores, and zero rows under the cosine."""
+    scores, weights = _scores(trace), trace.step("weights").made.value
+    for at in np.argwhere(~np.isfinite(scores).any(axis=-1)):
+        yield Note("empty_row", _row(trace, at), warning=True)
+    if trace.problem.mode == "hard":
+        tied = op.ties(scores)
+        for at in np.argwhere(tied.sum(axis=-1) > 1):
+            row = tuple(at)
+            keys = tuple(trace.key_labels[int(j)] for j in np.flatnonzero(tied[row]))
+            yield Note("tie", {**_row(trace, at), "keys": keys, "chosen": trace.key_labels[int(np.argmax(weights[row]))]})
+    if trace.problem.score == "cosine" and trace.problem.scores is None:
+        for name, names in (("Q", trace.query_labels), ("K", trace.key_labels)):
+            value = trace.step(name).made.value
+            zero = ~value.any(axis=-1)
+            rows = np.flatnonzero(zero if zero.ndim == 1 else zero.any(axis=0))
+            if rows.size:
+                yield Note("zero_norm", {"name": name, "rows": tuple(names[int(i)] for i in rows)})
+
+
+def _choice(trace: Trace) -> Iterator[Note]:
+    entry = MODES[trace.problem.mode]
+    if not entry.differentiable:
+        yield Note("no_gradient", {"mode": entry.name})
+    if entry.random:
+        yield Note("seed", {"seed": trace.problem.seed})
+
+
+def _scaling(trace: Trace) -> Iterator[Note]:
+    """Saturated and near-uniform rows of soft weights, and dot products of wide keys."""
+    p, sizes = trace.problem, trace.sizes
+    if p.score == "dot" and p.scores is None and p.scale is None and (sizes.d_k or 0) >= WIDE:
+        yield Note("unscaled", {"d_k": sizes.d_k, "deviation": float(np.sqrt(sizes.d_k or 1))})
+    if p.mode != "soft":
+        return
+    scores, weights = _scores(trace), trace.step("weights").made.value
+    keys = np.isfinite(scores).sum(axis=-1)
+    largest = weights.max(axis=-1)
+    saturated = np.argwhere((largest > SATURATED) & (keys > 1))
+    if len(saturated):
+        values: dict[str, Any] = {**_row(trace, saturated[0]), "rows": len(saturated), "largest": float(largest[tuple(saturated[0])])}
+        if p.score == "dot" and p.scale is None and p.scores is None and sizes.d_k and sizes.d_k > 1:
+            row = scores[tuple(saturated[0])]
+            values |= {"d_k": sizes.d_k, "scaled": float(softened(row / np.sqrt(sizes.d_k)).max())}
+        yield Note("saturated", values)
+    uniform = np.argwhere((largest < NEAR_UNIFORM / keys.clip(1)) & (keys >= 4))
+    if len(uniform):
+        yield Note(
+            "near_uniform",
+            {
+                **_row(trace, uniform[0]),
+                "rows": len(uniform),
+                "keys": int(keys[tuple(uniform[0])]),
+                "largest": float(largest[tuple(uniform[0])]),
+            },
+        )
+
+
+def _scores(trace: Trace) -> Array:
+    """What the mode received, in row layout: (n, m) or (h, n, m)."""
+    return trace.step("tempered" if "tempered" in trace else "scores").made.value
+
+
+def _row(trace: Trace, at: Array) -> dict[str, Any]:
+    """Which row a note is about: its label and number, and its head where there are several."""
+    i = int(at[-1])
+    return {"row": trace.query_labels[i], "number": i + 1, "head": int(at[0]) + 1 if len(at) > 1 else None}

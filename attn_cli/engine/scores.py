@@ -1,0 +1,127 @@
+"""Score functions: how well each query matches each key.
+
+A score function takes the queries (n, d_q) and keys (m, d_k), with leading head axes, and returns scores (n, m); it
+records what happens on the way. To add one, register it here: help, loading, errors, renderers, gradients and the law
+tests find it in the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.expression import Expr, symbol
+from attn_cli.engine.operations import Named
+from attn_cli.engine.problem import Problem
+from attn_cli.engine.registry import Registry
+from attn_cli.engine.trace import Recorder
+from attn_cli.errors import InputError
+
+SCORES: Registry[Callable[[Named, Named, Problem, Recorder], Named]] = Registry("score function")
+
+
+@SCORES.register()
+def scaled(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """Q·Kᵀ / √d_k, the scaled dot product.
+
+    (n, d_k), (m, d_k) -> (n, m). Vaswani et al. 2017, section 3.2.1. A `scale` in the problem replaces 1/√d_k.
+    """
+    same_width(q, k)
+    products = op.product_t(q, k)
+    d_k = k.value.shape[-1]
+    if problem.scale is not None or d_k == 1:
+        return products
+    return op.over(Expr("root", (symbol("d_k", number=d_k),)))(record("products", products))
+
+
+@SCORES.register()
+def dot(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """Q·Kᵀ, the dot product.
+
+    (n, d_k), (m, d_k) -> (n, m). Luong et al. 2015, section 3.1.
+    """
+    same_width(q, k)
+    return op.product_t(q, k)
+
+
+@SCORES.register(parameters={"W": 2, "W_q": 2, "W_k": 2, "b": 1, "v": 1})
+def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """vᵀ·tanh(W·[q; k]), or vᵀ·tanh(W_q·q + W_k·k + b).
+
+    (n, d_q), (m, d_k), (a, d_q + d_k), (a,) -> (n, m). Bahdanau et al. 2015, appendix A.1.2.
+    """
+    given = problem.parameters.get("additive", {})
+    joint, apart = "W" in given, [name for name in ("W_q", "W_k", "b") if name in given]
+    if "v" not in given:
+        raise InputError("v is missing: the additive score is vᵀ·tanh(…), so it needs one number a hidden unit", key="additive")
+    if joint and apart:
+        raise InputError(f"W and {apart[0]} are both given; use W over [q; k], or W_q, W_k and b", key="additive")
+    if not joint and not {"W_q", "W_k"} <= set(apart):
+        missing = "W (or W_q and W_k)" if not apart else next(name for name in ("W_q", "W_k") if name not in apart)
+        raise InputError(f"{missing} is missing", key="additive")
+    d_q, d_k, a = q.value.shape[-1], k.value.shape[-1], given["v"].shape[0]
+    for name, width in (("W", d_q + d_k), ("W_q", d_q), ("W_k", d_k)):
+        if name in given and given[name].shape != (a, width):
+            rows, columns = given[name].shape
+            raise InputError(
+                f"is {rows} × {columns}, expected {a} × {width} (hidden units, as v has numbers, × width of {'[q; k]' if name == 'W' else name[-1]})",
+                key=f"additive.{name}",
+            )
+    if "b" in given and given["b"].shape != (a,):
+        raise InputError(f"has {given['b'].size} numbers, expected {a}, as v has", key="additive.b")
+
+    def parameter(name: str) -> Named:
+        return op.given(f"additive.{name}", given[name], symbol(name, flips=False))
+
+    if joint:
+        inner = op.linear(op.pairs(q, k), parameter("W"))
+    else:
+        from_q = op.Reindex(lambda x: x[..., :, None, :], "every key")(op.linear(q, parameter("W_q")))
+        from_k = op.Reindex(lambda x: x[..., None, :, :], "every query")(op.linear(k, parameter("W_k")))
+        inner = op.add(from_q, from_k)
+        if "b" in given:
+            inner = op.add(inner, parameter("b"))
+    hidden = record("hidden", op.tanh(inner))
+    return op.weigh(hidden, parameter("v"))
+
+
+@SCORES.register(parameters={"W": 2})
+def general(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """qᵀ·W·k, the bilinear score.
+
+    (n, d_q), (m, d_k), (d_q, d_k) -> (n, m). Luong et al. 2015, section 3.1.
+    """
+    given = problem.parameters.get("general", {})
+    if "W" not in given:
+        raise InputError("W is missing: the general score is qᵀ·W·k", key="general")
+    d_q, d_k = q.value.shape[-1], k.value.shape[-1]
+    if given["W"].shape != (d_q, d_k):
+        rows, columns = given["W"].shape
+        raise InputError(f"is {rows} × {columns}, expected {d_q} × {d_k} (width of q × width of k)", key="general.W")
+    return op.product_t(op.product(q, op.given("general.W", given["W"], symbol("W", flips=False))), k)
+
+
+@SCORES.register()
+def cosine(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
+    """Q·Kᵀ / (‖q‖·‖k‖), the cosine; 0 for a zero row.
+
+    (n, d_k), (m, d_k) -> (n, m). Graves et al. 2014, section 3.3.1.
+    """
+    same_width(q, k)
+    return op.divide(op.product_t(q, k), op.product_t(op.row_norm(q), op.row_norm(k)))
+
+
+def same_width(q: Named, k: Named) -> None:
+    """Raises InputError where a product of q and k is not possible."""
+    d_q, d_k = q.value.shape[-1], k.value.shape[-1]
+    if d_q != d_k:
+        raise InputError(
+            f"K has {d_k} columns a head, expected {d_q}, as Q has, so that every query can be multiplied with every key", key="K"
+        )
+
+
+def zero_rows(x: Named) -> list[int]:
+    """The rows without length, whose cosine is taken as 0."""
+    return [int(i) for i in np.flatnonzero(~x.value.reshape(-1, x.value.shape[-1]).any(axis=-1))]

@@ -1,0 +1,184 @@
+"""The worked solution: an ordered list of named steps, and the recorder that writes them down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from attn_cli.engine.expression import Expr, Sym, symbol
+from attn_cli.engine.notes import Note
+from attn_cli.engine.operations import Cell, Named
+from attn_cli.engine.plan import Sizes
+from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.registry import did_you_mean
+from attn_cli.errors import InputError
+
+
+@dataclass(frozen=True)
+class StepKind:
+    """What every step of one name has in common."""
+
+    plain: str
+    tex: str
+    axes: tuple[str, ...]
+    """What its rows, columns, … are; a head axis may stand before them."""
+    detail: bool = False
+    """Shown only where the arithmetic is asked for, or the step itself."""
+
+
+STEPS: dict[str, StepKind] = {
+    "Q": StepKind("Q", "Q", ("query", "feature")),
+    "K": StepKind("K", "K", ("key", "feature")),
+    "V": StepKind("V", "V", ("key", "feature")),
+    "hidden": StepKind("H", "H", ("query", "key", "feature")),
+    "products": StepKind("P", "P", ("query", "key")),
+    "raw_scores": StepKind("R", "R", ("query", "key")),
+    "capped": StepKind("C", "C", ("query", "key")),
+    "scores": StepKind("S", "S", ("query", "key")),
+    "tempered": StepKind("S′", "S'", ("query", "key")),
+    "exponentials": StepKind("E", "E", ("query", "key"), detail=True),
+    "row_sums": StepKind("Z", "Z", ("query",), detail=True),
+    "weights": StepKind("A", "A", ("query", "key")),
+    "heads": StepKind("O", "O", ("query", "feature")),
+    "concat": StepKind("concat", r"\mathrm{concat}", ("query", "feature")),
+    "output": StepKind("O", "O", ("query", "feature")),
+}
+"""Every step there can be, in the order of the contract."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step, in the layout of the problem (with `vectors: columns`, every token is a column)."""
+
+    name: str
+    made: Named
+    """The value with what it was made of, in row layout."""
+    columns: bool
+    heads: bool
+    symbol: Sym
+
+    @property
+    def kind(self) -> StepKind:
+        return STEPS[self.name]
+
+    @property
+    def value(self) -> Array:
+        """Its numbers, as they are shown."""
+        return turned(self.name, self.made.value) if self.columns else self.made.value
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What its axes are, in the layout shown: `head` first where there are heads."""
+        axes = self.kind.axes
+        if self.columns and len(axes) > 1:
+            axes = (axes[1], axes[0], *axes[2:])
+        return ("head", *axes) if self.made.value.ndim > len(axes) else axes
+
+    @property
+    def given(self) -> bool:
+        """Whether it was given in the problem rather than worked out."""
+        return self.made.operation is None and self.made.name == self.name
+
+    @property
+    def formula(self) -> Expr | None:
+        """What it is made of (without `symbol =`); None for a step that was given."""
+        if self.given:
+            return None
+        return self.made.expr.transposed() if self.columns else self.made.expr
+
+    def cell(self, at: Cell) -> Expr:
+        """The arithmetic of the cell that is shown at `at` (from 0)."""
+        expr = self.made.cell(self.row_cell(at))
+        return expr.transposed() if self.columns else expr
+
+    def row_cell(self, at: Cell) -> Cell:
+        """The same cell in row layout."""
+        if not self.columns or len(self.kind.axes) < 2:
+            return at
+        head = at[: len(at) - len(self.kind.axes)]
+        i, j, *rest = at[len(head) :]
+        return (*head, j, i, *rest)
+
+
+def turned(name: str, value: Array) -> Array:
+    """A step's or input's value in the other layout: its row and column axes change places; a head axis stays."""
+    if name in STEPS:
+        width = len(STEPS[name].axes)
+        return value if width < 2 else np.swapaxes(value, value.ndim - width, value.ndim - width + 1)
+    return value if value.ndim < 2 else np.swapaxes(value, -1, -2)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A worked problem. `trace["weights"]` is the array of a step."""
+
+    problem: Problem
+    sizes: Sizes
+    steps: tuple[Step, ...]
+    settings: Mapping[str, Any]
+    """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
+    query_labels: tuple[str, ...]
+    key_labels: tuple[str, ...]
+    result: Named
+    """The last step: the output, or the weights where there are no values."""
+    notes: tuple[Note, ...] = ()
+
+    def with_notes(self, notes: tuple[Note, ...]) -> Trace:
+        return replace(self, notes=notes)
+
+    def __getitem__(self, name: str) -> Array:
+        """Raises InputError that lists the steps when there is none of that name."""
+        return self.step(name).value
+
+    def __contains__(self, name: object) -> bool:
+        return any(step.name == name for step in self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def step(self, name: str) -> Step:
+        for step in self.steps:
+            if step.name == name:
+                return step
+        names = [step.name for step in self.steps]
+        raise InputError(f"no step {name!r} here{did_you_mean(name, names)}; there are {', '.join(names)}")
+
+
+Instead = Callable[[Named], Named]
+"""What a mistake does in place of a step: (the value as it should be, with its operands) -> another value."""
+
+
+@dataclass
+class Recorder:
+    """Writes down our value of each step and passes on theirs.
+
+    `given` holds somebody's values of some steps, cell by cell (NaN: not given; another shape than ours: ours is passed
+    on); `nudge` is added to what is passed on; `instead` replaces how a step is made. All in row layout.
+    """
+
+    columns: bool = False
+    heads: bool = False
+    given: Mapping[str, Array] = field(default_factory=dict)
+    nudge: Mapping[str, Array] = field(default_factory=dict)
+    instead: Mapping[str, Instead] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    def __call__(self, name: str, made: Named, text: str = "", tex: str = "") -> Named:
+        """Record `made` under `name`; the symbol is the step's own unless another is said."""
+        if name in self.instead:
+            made = self.instead[name](made)
+        kind = STEPS[name]
+        sign = symbol(text or kind.plain, tex or kind.tex)
+        if self.heads and not text and name not in ("concat", "output"):
+            sign = symbol(f"{kind.plain}ₕ", f"{kind.tex}_h")
+        self.steps.append(Step(name, made, self.columns, self.heads, sign))
+        return Named(self._passed_on(name, made.value), sign, made.operation, made.operands, name, made.exact)
+
+    def _passed_on(self, name: str, ours: Array) -> Array:
+        theirs = self.given.get(name)
+        if theirs is not None and theirs.shape == ours.shape:
+            ours = np.where(np.isnan(theirs), ours, theirs)
+        return ours + self.nudge[name] if name in self.nudge else ours
