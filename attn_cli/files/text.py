@@ -1,0 +1,82 @@
+"""The bytes of a file, and the text in them: the one place that opens files for reading."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from pathlib import Path
+
+from attn_cli.errors import InputError, Place, UsageError
+
+STDIN = "-"
+NPY_MAGIC = b"\x93NUMPY"
+ZIP_MAGIC = b"PK"
+
+
+def shown(path: str) -> str:
+    """How messages call a source."""
+    return "standard input" if path == STDIN else path
+
+
+def read_bytes(path: str) -> bytes:
+    """Everything in a file, or on standard input."""
+    try:
+        if path == STDIN:
+            return sys.stdin.buffer.read()
+        if Path(path).is_dir():
+            raise InputError("is a folder; expected a file", place=Place(path))
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no such file{_nearby(path)}", place=Place(path)) from None
+    except PermissionError:
+        raise InputError("may not be read: permission denied", place=Place(path)) from None
+    except (OSError, ValueError) as why:
+        reason = getattr(why, "strerror", None) or "the name is not valid"
+        raise InputError(f"cannot be read: {reason.lower()}", place=Place(shown(path))) from None
+
+
+def decode(data: bytes, path: str, encoding: str | None = None) -> str:
+    """The text, its line ends as \\n: UTF-8 or UTF-16 by its byte-order mark, else `encoding`, else UTF-8."""
+    if encoding is not None:
+        _check_encoding(encoding)
+    if data.startswith(codecs.BOM_UTF8):
+        codec = "utf-8-sig"
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        codec = "utf-16"
+    else:
+        codec = encoding or "utf-8"
+    try:
+        text = data.decode(codec).removeprefix("\ufeff")
+    except UnicodeDecodeError as why:
+        line = data.count(b"\n", 0, why.start) + 1
+        mend = "give its encoding, as in --encoding latin-1 or --encoding gbk" if encoding is None else "give another --encoding"
+        raise InputError(
+            f"is not {codec.removesuffix('-sig').upper()} text (byte 0x{data[why.start]:02x}); {mend}, or save it as UTF-8",
+            place=Place(shown(path), line),
+        ) from None
+    for character, what in (("\0", "a zero byte"), ("\ufeff", "an invisible byte-order mark (U+FEFF)")):
+        if (at := text.find(character)) >= 0:
+            before = text[:at]
+            place = Place(shown(path), before.count("\n") + 1, at - before.rfind("\n"))
+            mend = "is it a text file? UTF-16 without a byte-order mark needs --encoding utf-16-le" if character == "\0" else "delete it"
+            raise InputError(f"found {what} inside the text; {mend}", place=place)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "".encode(encoding)
+        b"".decode(encoding)
+    except (LookupError, ValueError):
+        raise UsageError(f"--encoding: there is no text encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, gbk") from None
+
+
+def _nearby(path: str) -> str:
+    """`; did you mean …?` when the folder holds a file of nearly that name."""
+    from attn_cli.engine.registry import did_you_mean
+
+    try:
+        names = [entry.name for entry in Path(path).parent.iterdir()]
+    except OSError:
+        return ""
+    return did_you_mean(Path(path).name, names)
