@@ -6,12 +6,14 @@ starting up stays cheap.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
 
 from attn_cli import __version__
-from attn_cli.errors import AttnError, UsageError
+from attn_cli.errors import UsageError
+from attn_cli.messages import describe
 
 COMMANDS = {
     "compute": "print each step of a problem: Q, K, V, scores, weights, output",
@@ -57,13 +59,8 @@ def main(argv: list[str]) -> int:
             traceback.print_exc()
         if isinstance(error, OSError):
             _drop_output()
-        print(f"error: {one_line(_describe(error))}", file=sys.stderr)
+        print(f"error: {describe(error)}", file=sys.stderr)
         return 2
-
-
-def one_line(text: str) -> str:
-    """The text with line breaks and control characters spelled out."""
-    return "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -102,22 +99,10 @@ def _run(name: str, arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _describe(error: Exception) -> str:
-    if isinstance(error, AttnError):
-        return str(error)
-    if isinstance(error, OSError):
-        return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
-    if isinstance(error, MemoryError):
-        return "this problem does not fit into memory"
-    if isinstance(error, RecursionError):
-        return "this input is nested too deeply"
-    return f"unexpected {type(error).__name__}: {error}; please report it (with ATTN_DEBUG=1 set, attn shows where it happened)"
-
-
 def _open_streams() -> None:
     """Write UTF-8 whatever the locale says, and file names byte for byte."""
-    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
-        sys.stdout, sys.stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))
+    sys.stdout = sys.stdout or io.StringIO()  # None where whoever started us closed it
+    sys.stderr = sys.stderr or io.StringIO()
     chosen = os.environ.get("PYTHONIOENCODING")
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):

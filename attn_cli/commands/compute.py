@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
-from attn_cli.commands.walkthrough import File, walk
+from attn_cli.commands.walkthrough import File, Output, walk
 
 app = application()
 
 
 @app.command(cls=ProblemCommand)
 @grouped
-def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None) -> None:
+def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None, output: Output = None) -> None:
     """
     \b
     attn compute                              the worked example of the textbook
@@ -20,4 +20,4 @@ def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, fi
 
     Print each step of an attention problem as a table: Q, K, V, scores, weights, output.
     """
-    walk(file, settings, matrices, reading, look, "compute")
+    walk(file, settings, matrices, reading, look, output, "compute")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from attn_cli.files.load import Loaded
     from attn_cli.render.style import Style
 
-LOOK, READING, NUMBERS = "Output", "Reading", "Settings (each overrides the file)"
-
 application = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 """An empty Typer app without the parts that cost start-up time."""
 
@@ -67,30 +65,26 @@ class Reading:
 
 @dataclass(frozen=True)
 class Look:
-    """How the result looks and where it goes."""
+    """How the result looks."""
 
     format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the result; the names are below.")] = None
     decimals: Annotated[int, typer.Option(metavar="N", min=0, max=15, help="Decimals shown; the numbers stay exact.")] = 4
     lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Language (default: from the locale).")] = None
     only: Annotated[list[str] | None, typer.Option(metavar="STEP", help="Show this step only; may be repeated.")] = None
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix tells the format.")
-    ] = None
 
     def language(self) -> str:
         spoken = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
         return self.lang or ("zh" if spoken.lower().startswith("zh") else "en")
 
-    def style(self, detail: Literal["compute", "trace"]) -> Style:
-        """For a file or a pipe: fixed width, no colour, unless the environment asks for it."""
+    def style(self, detail: Literal["compute", "trace"], on_screen: bool) -> Style:
+        """A file gets a fixed width and no colour."""
         from attn_cli.render.style import Style
 
-        to_screen = self.output is None
         return Style(
             decimals=self.decimals,
             lang=self.language(),
-            width=terminal_width() if to_screen else 80,
-            color=to_screen and wants_color(),
+            width=terminal_width() if on_screen else 80,
+            color=on_screen and wants_color(),
             only=tuple(self.only or ()),
             detail=detail,
         )
@@ -137,11 +131,10 @@ def grouped(function: Callable[..., object]) -> Callable[..., object]:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=kind))
 
     def command(**values: Any) -> object:
-        def argument(name: str) -> Any:
-            kind = hints[name]
+        def argument(name: str, kind: Any) -> Any:
             return kind(**{f.name: values[f.name] for f in fields(kind)}) if is_dataclass(kind) else values[name]
 
-        return function(**{name: argument(name) for name in inspect.signature(function).parameters})
+        return function(**{name: argument(name, hints[name]) for name in inspect.signature(function).parameters})
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -70,7 +70,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _text(path: Path) -> str:
-    heading = "# --- {}\n" if path.is_dir() else ""
+    heading = "# {}\n" if path.is_dir() else ""
     return "".join(heading.format(f"{path.name}/{file.name}") + file.read_text(encoding="utf-8") for file in _files(path))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
-from attn_cli.commands.walkthrough import File, walk
+from attn_cli.commands.walkthrough import File, Output, walk
 
 app = application()
 
 
 @app.command(cls=ProblemCommand)
 @grouped
-def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None) -> None:
+def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None, output: Output = None) -> None:
     """
     \b
     attn trace                                the worked example of the textbook
@@ -18,4 +18,4 @@ def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, fi
 
     Print each step of an attention problem with the arithmetic of its cells, as one would write it by hand.
     """
-    walk(file, settings, matrices, reading, look, "trace")
+    walk(file, settings, matrices, reading, look, output, "trace")

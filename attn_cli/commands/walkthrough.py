@@ -9,26 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from attn_cli.commands.options import Look, Matrices, Reading, Settings, given, load
+from attn_cli.commands.samples import sample
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
     from attn_cli.render.formats import Format
 
-File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A problem: YAML, JSON, NPZ, a folder of CSVs, or - for standard input.")]
+File = Annotated[
+    str | None, typer.Argument(metavar="[FILE]", help="A problem: YAML, JSON, NPZ, a folder of CSVs, or - for standard input.")
+]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix tells the format.")]
 
 EXAMPLE = "textbook"
 
 
 def walk(
-    file: str | None, settings: Settings, matrices: Matrices, reading: Reading, look: Look, detail: Literal["compute", "trace"]
+    file: str | None,
+    settings: Settings,
+    matrices: Matrices,
+    reading: Reading,
+    look: Look,
+    output: str | None,
+    detail: Literal["compute", "trace"],
 ) -> None:
     from attn_cli.engine.attention import solve
 
-    form = chosen_format(look)
+    output = None if output == "-" else output
+    form = format_for(look.format, output)
     if file is None and not given(matrices):
-        from attn_cli.commands.samples import sample
-
         file = str(sample(EXAMPLE))
         print(f"note: no file given, so this is the built-in example; attn samples {EXAMPLE} prints it", file=sys.stderr)
     loaded = load(file, settings, matrices, reading)
@@ -36,22 +45,22 @@ def walk(
         trace = solve(loaded.problem)
     except InputError as error:
         raise loaded.locate(error) from error
-    result = form.compute(trace, look.style(detail))
+    result = form.compute(trace, look.style(detail, on_screen=output is None))
     say((*loaded.notes, *trace.notes), look.language())
-    write(result, look.output)
+    write(result, output)
 
 
-def chosen_format(look: Look) -> Format:
-    """--format, else what the suffix of --output says, else a table."""
+def format_for(name: str | None, output: str | None) -> Format:
+    """The one that is named, else what the suffix of the file says, else a table."""
     from attn_cli.render.formats import FORMATS, format_of
 
-    if look.format is None:
-        return format_of(look.output) if look.output not in (None, "-") else FORMATS["table"]
-    if look.format not in FORMATS:
+    if name is None:
+        return FORMATS["table"] if output is None else format_of(output)
+    if name not in FORMATS:
         from attn_cli.engine.registry import did_you_mean
 
-        raise UsageError(f"no format {look.format!r}{did_you_mean(look.format, list(FORMATS))}; there are {', '.join(FORMATS)}")
-    return FORMATS[look.format]
+        raise UsageError(f"no format {name!r}{did_you_mean(name, list(FORMATS))}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
 
 
 def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
@@ -63,7 +72,7 @@ def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
 
 
 def write(result: str | bytes, output: str | None) -> None:
-    if output not in (None, "-"):
+    if output is not None:
         from attn_cli.files.save import save
 
         save(output, result)
