@@ -1,0 +1,300 @@
+"""How a result is to look, and the one place where a number becomes text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from attn_cli.engine.expression import Expr, Num
+
+Cell = tuple[int, ...]
+
+HUGE = 1e7
+"""From here on numbers are written with an exponent, unless they are whole."""
+WHOLE = 10**10
+"""Whole numbers up to here are written out."""
+EXTRA = 4
+"""How many decimals an equation may add so that it holds as shown."""
+FOLD = 12
+"""Sums of more terms are folded in the middle."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """What the reader asked for."""
+
+    decimals: int = 4
+    lang: str = "en"
+    width: int = 80
+    """Columns of the terminal."""
+    color: bool = False
+    only: tuple[str, ...] = ()
+    """Names of the steps to show; empty for all."""
+    detail: Literal["compute", "trace"] = "compute"
+    full: bool = False
+    """Whether long sums and long lists of cells are unfolded."""
+    cells: tuple[str, ...] = ()
+    """Cells to derive from the inputs, such as `weights[1,3]`."""
+    standalone: bool = False
+    """Whether LaTeX is a whole document."""
+    written: Mapping[tuple[str, Cell], str] = field(default_factory=dict)
+    """How inputs were written, by name and cell (in row layout), where that differs from the number: 1/3, √2."""
+
+    @property
+    def fold(self) -> int:
+        return 0 if self.full else FOLD
+
+    # -------------------------------------------------------------- one number
+    def number(self, value: float, extra: int = 0) -> str:
+        """With fixed decimals, `extra` more than usual; huge ones with an exponent. Never -0.00."""
+        if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+        if abs(value) >= HUGE:
+            return _with_exponent(value, self.decimals + extra)
+        text = f"{value:.{self.decimals + extra}f}"
+        return text[1:] if text[0] == "-" and not text.strip("-0.") else text
+
+    def whole(self, value: float) -> str:
+        """A whole number without decimals."""
+        return str(int(value)) if abs(value) < WHOLE else self.number(value)
+
+    def short(self, value: float, extra: int = 0) -> str:
+        """As few decimals as the number needs (0.5, 2), or `number` where that is more than are shown."""
+        if math.isfinite(value):
+            if value == int(value):
+                return self.whole(value)
+            text = _digits(f"{value:.12g}")
+            if text is not None and text.strip("-0.") and len(text.partition(".")[2]) <= self.decimals + extra:
+                return text
+        return self.number(value, extra)
+
+    def exact(self, value: float) -> str:
+        """An input as it was written; one with endless decimals like a result."""
+        text = _digits(repr(float(value))) if math.isfinite(value) else None
+        if text is not None and value != int(value) and len(text.partition(".")[2]) <= self.decimals + EXTRA:
+            return text
+        return self.short(value)
+
+    # -------------------------------------------------------------- equations
+    def worked(self, expr: Expr, value: float) -> Worked:
+        """The arithmetic of a number, with the fewest extra decimals at which what is shown gives the result as shown.
+
+        >>> Style().worked(Expr("divide", (Num(value=1.0), Expr("root", (Num(value=4.0, exact=True),)))), 0.5).plain()
+        '1 / √4 = 1 / 2 = 0.5'
+        """
+        parts = tuple(_chain(expr))
+        result, wanted = self.short(value), self.number(value)
+        for writer in self._writers():
+            if all(self.number(_evaluated(part, writer)) == wanted for part in parts):
+                break
+        steps = [_rational(part, writer) for part in parts] + [_fraction(result)]
+        signs = ["=" if _same(a, b) else "≈" for a, b in zip(steps, steps[1:], strict=False)]
+        if signs and not _stands_for(steps[-1], value):
+            signs[-1] = "≈"
+        elif signs and signs[-1] == "=" and not result.strip("-0."):
+            result = "0"
+        return Worked(parts, tuple(signs), result, writer, "=" if _same(_fraction(result), _number(value)) else "≈")
+
+    def _writers(self) -> Iterator[Callable[[Num], str]]:
+        """Ways to write the operands, the shortest first."""
+        for small in (False, True):
+            for extra in range(EXTRA + 1):
+                yield _Writer(self, extra, small)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the numbers of one equation."""
+
+    style: Style
+    extra: int
+    small: bool
+    """Whether small results are written with an exponent, for want of decimals that could hold them."""
+
+    def __call__(self, n: Num) -> str:
+        style = self.style
+        if style.written and n.source is not None and (text := style.written.get((n.source.name, n.at))):
+            return text if text.strip("-").replace(".", "", 1).isdigit() else f"({text})"
+        if n.exact:
+            exact = style.exact(n.value if n.source is None else float(str(n.source.value[n.at])))
+            if self.extra == 0 or _same(_fraction(exact), _number(n.value)):
+                return exact
+        if self.small and 0 < abs(n.value) < 0.01:
+            return _with_exponent(n.value, style.decimals + self.extra)
+        return style.short(n.value, self.extra)
+
+
+@dataclass(frozen=True, eq=False)
+class Worked:
+    """One number's arithmetic, step by step: expressions, what stands between them, and the result as shown."""
+
+    parts: tuple[Expr, ...]
+    signs: tuple[str, ...]
+    """`=` or `≈` after each part."""
+    result: str
+    num: Callable[[Num], str]
+    """Writes the operands."""
+    sign: str
+    """`=` or `≈` where the result alone is shown."""
+
+    def plain(self, fold: int = 0) -> str:
+        """`1 / √4 = 1 / 2 = 0.5`; sums of more than `fold` terms are folded."""
+        return self._joined([part.plain(self.num, fold) for part in self.parts], self.result, {"=": "=", "≈": "≈"})
+
+    def tex(self, fold: int = 0) -> str:
+        """The same for TeX's math mode."""
+        parts = [part.tex(lambda n: tex_number(self.num(n)), fold) for part in self.parts]
+        return self._joined(parts, tex_number(self.result), {"=": "=", "≈": r"\approx"})
+
+    def _joined(self, parts: list[str], result: str, signs: dict[str, str]) -> str:
+        return " ".join([*(f"{part} {signs[sign]}" for part, sign in zip(parts, self.signs, strict=True)), result])
+
+
+def tex_number(text: str) -> str:
+    """A number's text for TeX's math mode."""
+    mantissa, e, power = text.partition("e")
+    if e and power.lstrip("-").isdigit():
+        return rf"{mantissa} \cdot 10^{{{power}}}"
+    return text.replace("∞", r"\infty").replace("√", r"\surd ").replace("NaN", r"\text{NaN}")
+
+
+# ------------------------------------------------------------------ from an expression to a number, step by step
+SUMS = ("add", "subtract")
+PRODUCTS = ("multiply", "scale", "linear", "hadamard")
+
+
+def _chain(expr: Expr) -> Iterator[Expr]:
+    """The expression, then what is left of it as its inner parts become numbers."""
+    while not isinstance(expr, Num):
+        yield expr
+        if _flat(expr) or all(isinstance(a, Num) for a in expr.args):
+            return
+        expr = _simpler(expr)
+
+
+def _flat(expr: Expr) -> bool:
+    """Whether it is a number, or products, sums and differences of numbers alone, which one adds up in one go."""
+    if isinstance(expr, Num):
+        return True
+    if expr.op in SUMS:
+        return all(isinstance(a, Num) or (a.op in PRODUCTS and _flat(a)) for a in expr.args)
+    return expr.op in PRODUCTS and all(isinstance(a, Num) for a in expr.args)
+
+
+def _simpler(expr: Expr) -> Expr:
+    """One step nearer to a number: what stands innermost is worked out."""
+    if all(isinstance(a, Num) for a in expr.args) or _flat(expr):
+        value = expr.evaluate()
+        return Num(value=value, exact=False)
+    keep_terms = expr.op in SUMS
+    return Expr(expr.op, tuple(a if isinstance(a, Num) or (keep_terms and _flat(a)) else _simpler(a) for a in expr.args))
+
+
+# ------------------------------------------------------------------ what is shown, read again
+def read(text: str) -> float:
+    """The number that a text of ours says."""
+    text = text.strip("()")
+    return float(text.replace("∞", "inf"))
+
+
+def _evaluated(expr: Expr, writer: Callable[[Num], str]) -> float:
+    def shown(n: Num) -> float:
+        try:
+            return read(writer(n))
+        except ValueError:  # as it was written: 1/3
+            return n.value
+
+    return expr.evaluate(shown)
+
+
+Exact = Fraction | float | None
+"""An exact number, an infinite one, or None for one that has endless decimals or is not known."""
+
+
+def _fraction(text: str) -> Exact:
+    try:
+        return Fraction(text.strip("()").replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        return {"∞": math.inf, "-∞": -math.inf}.get(text.strip("()"))
+
+
+def _number(value: float) -> Exact:
+    """A float as the short decimal number that it stands for."""
+    return Fraction(f"{value:.12g}") if math.isfinite(value) else value
+
+
+def _stands_for(shown: Exact, value: float) -> bool:
+    """Whether nothing but the noise of floating point was rounded away."""
+    return shown == value or (shown is not None and math.isfinite(value) and abs(float(shown) - value) <= 1e-12 * max(1.0, abs(value)))
+
+
+def _same(a: Exact, b: Exact) -> bool:
+    return a is not None and b is not None and a == b
+
+
+def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact:
+    """The exact value of what is shown, as far as that can be known."""
+    if isinstance(expr, Num):
+        return _fraction(writer(expr))
+    args = [_rational(a, writer) for a in expr.args]
+    if expr.op in PRODUCTS:
+        return Fraction(0) if any(a == 0 for a in args if a is not None) else None if None in args else math.prod(_known(args))
+    if None in args:
+        return None
+    known = _known(args)
+    match expr.op:
+        case "add" | "row sum" | "column sum":
+            return sum(known, Fraction(0))
+        case "subtract":
+            return known[0] - known[1]
+        case "divide":
+            return None if known[1] == 0 else known[0] / known[1]
+        case "square":
+            return known[0] * known[0]
+        case "root":
+            return _root(known[0])
+        case "max" | "row max" | "column max":
+            return max(known)
+        case "exp":
+            return Fraction(1) if known[0] == 0 else Fraction(0) if known[0] == -math.inf else None
+        case "tanh":
+            return Fraction(0) if known[0] == 0 else None
+        case "is largest" | "is between":
+            return Fraction(int(_evaluated(expr, writer)))
+        case _:
+            return None
+
+
+def _known(args: list[Exact]) -> list[Fraction | float]:
+    return [a for a in args if a is not None]
+
+
+def _root(a: Fraction | float) -> Exact:
+    if not isinstance(a, Fraction) or a < 0:
+        return None
+    above, below = math.isqrt(a.numerator), math.isqrt(a.denominator)
+    return Fraction(above, below) if above * above == a.numerator and below * below == a.denominator else None
+
+
+# ------------------------------------------------------------------ digits
+def _with_exponent(value: float, decimals: int) -> str:
+    """1.2346e9: no trailing zeros, no padded exponent."""
+    mantissa, _, power = f"{value:.{decimals}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(power)}"
+
+
+def _digits(text: str) -> str | None:
+    """A decimal number without an exponent; None where it is too large or small for that."""
+    mantissa, _, power = text.partition("e")
+    if not power:
+        return text
+    if not -16 <= int(power) < 0:
+        return None
+    sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
+    return f"{sign}0.{'0' * (-int(power) - 1)}{mantissa.replace('.', '')}"
+
