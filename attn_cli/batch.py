@@ -11,6 +11,7 @@ import io
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -87,11 +88,9 @@ def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
         yield Found(path, (_shown(path), _absolute(path)))
         return
     for folder, folders, files in _walk(path):
-        folders[:] = [name for name in folders if skip is None or not _same(Path(folder, name), skip)]
-        inside = [Path(folder, name) for name in folders if is_problem_folder(Path(folder, name))]
-        folders[:] = [name for name in folders if Path(folder, name) not in inside]
-        here = {*files}
-        for each in sorted([*inside, *(Path(folder, name) for name in files if _counts(name, here))]):
+        within = [name for name in folders if is_problem_folder(Path(folder, name))]
+        folders[:] = [name for name in folders if name not in within and (skip is None or not _same(Path(folder, name), skip))]
+        for each in sorted(Path(folder, name) for name in [*within, *(name for name in files if _counts(name, files))]):
             relative = each.relative_to(path).as_posix()
             yield Found(each, (relative, f"{path.resolve().name}/{relative}", _absolute(each)))
 
@@ -100,7 +99,7 @@ def is_problem_folder(path: Path) -> bool:
     return any(name.lower() in FOLDER_MARKS for name in _listed(path))
 
 
-def _counts(name: str, beside: set[str]) -> bool:
+def _counts(name: str, beside: list[str]) -> bool:
     """Whether a file of a searched folder is a problem; `a.yaml.json` beside `a.yaml` is an earlier result."""
     return name.lower().endswith(SUFFIXES) and not name.startswith(".") and os.path.splitext(name)[0] not in beside
 
@@ -137,7 +136,8 @@ def _distinct(names: list[tuple[str, ...]]) -> list[str]:
     level = [0] * len(names)
     while True:
         chosen = [options[min(at, len(options) - 1)] for options, at in zip(names, level, strict=True)]
-        shared = [i for i, name in enumerate(chosen) if chosen.count(name) > 1 and level[i] < len(names[i]) - 1]
+        times = Counter(chosen)
+        shared = [i for i, name in enumerate(chosen) if times[name] > 1 and level[i] < len(names[i]) - 1]
         if not shared:
             return chosen
         for i in shared:
@@ -184,7 +184,8 @@ def run_one(task: Task) -> Row:
         return _solve(task, start)
     except Exception as error:
         text = describe(error)
-        return Row(task.path, False, time.perf_counter() - start, error=text if task.path in text else f"{task.path}: {text}")
+        file = one_line(task.path)
+        return Row(task.path, False, time.perf_counter() - start, error=text if file in text else f"{file}: {text}")
 
 
 def _solve(task: Task, start: float) -> Row:

@@ -16,7 +16,7 @@ from attn_cli.errors import UsageError
 from attn_cli.messages import one_line
 
 if TYPE_CHECKING:
-    from attn_cli.batch import Row
+    from attn_cli.batch import Row, Task
 
 app = application()
 
@@ -67,6 +67,7 @@ def run(
         )
         for path, name in found.problems
     ]
+    _spare_problems(tasks)
     rows = list(_shown(batch.run(tasks), form if output is None else None, look.language()))
     if summary is not None and kind is not None:
         from attn_cli.files.save import save
@@ -95,6 +96,14 @@ def _summary_kind(path: str) -> str:
     if suffix not in SUMMARIES:
         raise UsageError(f"--summary {path}: the name ends in {' or '.join(SUMMARIES)}")
     return suffix
+
+
+def _spare_problems(tasks: Iterable[Task]) -> None:
+    """No result may take the place of a problem."""
+    problems = {os.path.realpath(task.path) for task in tasks}
+    lost = [task.target for task in tasks if task.target and os.path.realpath(task.target) in problems]
+    if lost:
+        raise UsageError(f"results would replace the problems {', '.join(lost)}; choose another folder with -o")
 
 
 def _listed(paths: Iterable[str]) -> Iterator[str]:

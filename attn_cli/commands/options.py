@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -121,7 +121,7 @@ def grouped(function: Callable[..., object]) -> Callable[..., object]:
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         kind = hints[name]
-        if is_dataclass(kind):
+        if hasattr(kind, "__dataclass_fields__"):
             options = get_type_hints(kind, include_extras=True)
             parameters += [
                 inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=options[f.name])
@@ -132,7 +132,7 @@ def grouped(function: Callable[..., object]) -> Callable[..., object]:
 
     def command(**values: Any) -> object:
         def argument(name: str, kind: Any) -> Any:
-            return kind(**{f.name: values[f.name] for f in fields(kind)}) if is_dataclass(kind) else values[name]
+            return kind(**{f.name: values[f.name] for f in fields(kind)}) if hasattr(kind, "__dataclass_fields__") else values[name]
 
         return function(**{name: argument(name, hints[name]) for name in inspect.signature(function).parameters})
 

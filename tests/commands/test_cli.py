@@ -65,9 +65,7 @@ def test_the_help_of_a_command_lists_score_functions_and_modes(command, capsys):
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"]])
 def test_help_and_version_load_nothing_heavy(argv):
-    seen = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "attn_cli", *argv], capture_output=True, text=True, check=True
-    ).stderr
+    seen = subprocess.run([sys.executable, "-X", "importtime", "-m", "attn_cli", *argv], capture_output=True, text=True, check=True).stderr
     loaded = {line.split("|")[-1].strip() for line in seen.splitlines()}
     assert loaded & {"numpy", "rich", "yaml", "typer", "attn_cli.engine.problem"} == set()
 
@@ -80,9 +78,7 @@ def test_a_command_loads_only_its_own_module():
 
 
 def test_a_misspelt_command_is_one_line_with_a_guess(capsys):
-    assert error(["comptue"], capsys) == (
-        f"error: no command 'comptue' (did you mean 'compute'?); there are {', '.join(COMMANDS)}"
-    )
+    assert error(["comptue"], capsys) == (f"error: no command 'comptue' (did you mean 'compute'?); there are {', '.join(COMMANDS)}")
 
 
 def test_an_option_before_the_command_is_told_where_to_stand(capsys):
