@@ -83,7 +83,7 @@ def _dispatch(argv: list[str]) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     """Run a command through Typer, without Typer's own idea of how errors look."""
     import typer
-    from typer.exceptions import TyperException
+    from typer._click.exceptions import ClickException  # its one home in every version that is allowed
 
     command = typer.main.get_command(import_module(f"attn_cli.commands.{name}").app)
     try:
@@ -93,7 +93,7 @@ def _run(name: str, arguments: list[str]) -> int:
         return end.exit_code
     except typer.Abort:
         return 130
-    except TyperException as error:
+    except ClickException as error:
         message = error.format_message().rstrip(".")
         raise UsageError(f"{message[:1].lower()}{message[1:]}; see attn {name} --help") from error
     return result if isinstance(result, int) else 0
