@@ -6,6 +6,9 @@ The order is fixed: products, scale, softcap, bias, mask, temperature, mode (Vas
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import symbol
@@ -17,8 +20,9 @@ from attn_cli.engine.problem import Array, Problem
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.trace import Instead, Recorder, Trace
+from attn_cli.errors import InputError
 
-INPUT_TEX = {"context": r"\mathit{context}", "bias": "B"}
+INPUT_TEX = {"context": r"\mathit{context}", "scores": r"\mathit{scores}", "bias": "B"}
 INPUT_SYMBOLS = {"bias": "B"}
 
 
@@ -36,22 +40,33 @@ def solve(
     problem = problem.as_dtype()
     sizes = plan(problem)
     record = Recorder(problem.vectors == "columns", sizes.h > 1, given or {}, nudge or {}, instead or {})
+    v = None
     if problem.scores is None:
-        q = record("Q", cut(project("Q", problem), sizes.h))
-        k = record("K", cut(project("K", problem), sizes.kv_heads))
-    v = record("V", cut(project("V", problem), sizes.kv_heads)) if sizes.d_v is not None else None
+        q = record("Q", cut(project("Q", problem), sizes.h, sizes.h))
+        k = record("K", cut(project("K", problem), sizes.kv_heads, sizes.h))
+    if sizes.d_v is not None:
+        v = record("V", cut(project("V", problem), sizes.kv_heads, sizes.h))
     if problem.scores is None:
-        s = raw_scores(q, repeated(k, sizes), problem, record)
+        raw = raw_scores(q, repeated(k, sizes), problem, record)
     else:
-        s = flat_head(given_input("scores", problem))
-    s = closed(s, problem, sizes, record)
+        raw = flat_head(given_input("scores", problem), sizes.h)
+    s = closed(raw, problem, sizes, record)
     if problem.temperature != 1:
         s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
     a = record("weights", MODES[problem.mode].function(s, problem, record))
     result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
     query_labels, key_labels = labels(problem, sizes)
+    if not (given or nudge or instead):
+        refuse_overflow({"scores": raw, "weights": a, "output": result}, problem)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
     return trace.with_notes(remarks(trace))
+
+
+def refuse_overflow(made: Mapping[str, Named], problem: Problem) -> None:
+    """Raises InputError where a number became too large to count with."""
+    for what, x in made.items():
+        if not np.isfinite(x.value).all():
+            raise InputError(f"the {what} grow beyond what {problem.dtype} can hold; make the numbers of the inputs smaller")
 
 
 def given_input(name: str, problem: Problem) -> Named:
@@ -62,10 +77,10 @@ def given_input(name: str, problem: Problem) -> Named:
 def project(name: str, problem: Problem) -> Named:
     """X·W + b for Q, K or V; X itself where no weights are given: (n, d_model), (d_model, d) -> (n, d)."""
     if getattr(problem, name) is not None:
-        return flat_head(given_input(name, problem))
+        return given_input(name, problem)
     x = given_input(source(problem, name), problem)
     if not has_weights(problem):
-        return x
+        return op.unchanged(x)
     return affine(x, f"W_{name}", f"b_{name}", problem)
 
 
@@ -79,19 +94,24 @@ def affine(x: Named, weight: str, bias: str, problem: Problem) -> Named:
     return x
 
 
-def flat_head(x: Named) -> Named:
+def flat_head(x: Named, h: int) -> Named:
     """One head has no head axis: (1, n, d) -> (n, d)."""
-    return op.Reindex(lambda a: a[0], "one head")(x) if x.value.ndim == 3 and x.value.shape[0] == 1 else x
+    return replace(x, value=x.value[0]) if h == 1 and x.value.ndim == 3 else x
 
 
-def cut(x: Named, heads: int) -> Named:
-    """(n, h·d) -> (h, n, d), where there are several heads and it is not cut already."""
-    return op.cut_heads(heads)(x) if heads > 1 and x.value.ndim == 2 else x
+def cut(x: Named, heads: int, h: int) -> Named:
+    """(n, heads·d) -> (heads, n, d), where there are several query heads `h` and it is not cut already."""
+    return op.cut_heads(heads)(x) if h > 1 and x.value.ndim == 2 else flat_head(x, h)
 
 
 def repeated(x: Named, sizes: Sizes) -> Named:
     """Keys or values for every query head: (kv_heads, m, d) -> (h, m, d)."""
-    return op.repeat_heads(sizes.h // sizes.kv_heads)(x) if 1 < sizes.kv_heads < sizes.h else x
+    return op.repeat_heads(sizes.h // sizes.kv_heads)(x) if sizes.kv_heads < sizes.h else x
+
+
+def per_head(x: Named) -> Named:
+    """Written with the index of its head where each head has its own: B, or Bₕ."""
+    return op.renamed(x, op.of_head(x.expr)) if x.value.ndim == 3 else x
 
 
 def raw_scores(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
@@ -114,7 +134,7 @@ def closed(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
         if bias is not None or masked:
             s = record("capped", s)
     if bias is not None:
-        s = op.add(s, flat_head(given_input("bias", problem)))
+        s = op.add(s, per_head(flat_head(given_input("bias", problem), sizes.h)))
     if mask is not None and masked:
         s = op.Close(allowed=allowed(mask, sizes.h, sizes.n, sizes.m))(s)
     return record("scores", s)

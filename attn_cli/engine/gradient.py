@@ -15,15 +15,13 @@ def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None 
     `record(name, gradient)` may write each one down and pass on what is used from there. An input that no gradient
     reaches (behind a mode without one) is left out.
     """
-    total: dict[int, Named] = {id(out): g}
+    total: dict[int | str, Named] = {identity(out): g}
     by_name: dict[str, Named] = {}
     for node in ordered(out):
-        gradient = total.get(id(node))
+        gradient = total.get(identity(node))
         if gradient is None:
             continue
         if node.name:
-            # An input read in two places (X for Q, K and V) is one input: its gradients add up.
-            gradient = gradient if node.operation is not None or node.name not in by_name else op.add(by_name[node.name], gradient)
             if record is not None:
                 gradient = record(node.name, gradient)
             gradient = op.renamed(gradient, symbol(f"d{node.name}", rf"\mathrm{{d}}{node.name}"))
@@ -32,19 +30,25 @@ def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None 
             continue
         for operand, pulled in zip(node.operands, node.operation.pull(gradient, node), strict=True):
             if pulled is not None:
-                total[id(operand)] = op.add(total[id(operand)], pulled) if id(operand) in total else pulled
+                which = identity(operand)
+                total[which] = op.add(total[which], pulled) if which in total else pulled
     return by_name
+
+
+def identity(node: Named) -> int | str:
+    """An input read in several places (X for Q, K and V) is one input, so that its gradients add up."""
+    return node.name if node.operation is None and node.name else id(node)
 
 
 def ordered(out: Named) -> list[Named]:
     """Every value that `out` was made from, each after all that use it."""
-    seen: set[int] = set()
+    seen: set[int | str] = set()
     finished: list[Named] = []
 
     def visit(node: Named) -> None:
-        if id(node) in seen:
+        if identity(node) in seen:
             return
-        seen.add(id(node))
+        seen.add(identity(node))
         for operand in node.operands:
             visit(operand)
         finished.append(node)

@@ -8,10 +8,11 @@ from attn_cli.engine.problem import Array, Mask
 from attn_cli.errors import InputError
 
 
-def allowed(mask: Mask, h: int, n: int, m: int) -> Array:
+def allowed(mask: Mask, h: int, n: int, m: int, *, columns: bool = False) -> Array:
     """True where a query may attend to a key: (n, m), or (h, n, m) where a matrix of the mask has a head axis.
 
-    Raises InputError where a matrix has another shape or `lengths` is not 0 to m.
+    Raises InputError where a matrix has another shape or other values than 0 and 1, or `lengths` is not 0 to m; its
+    message speaks of shapes as the reader sees them, turned where tokens are columns.
     """
     may = band(mask, np.arange(n), np.arange(m))
     if mask.lengths is not None:
@@ -20,7 +21,7 @@ def allowed(mask: Mask, h: int, n: int, m: int) -> Array:
         may = may & (np.arange(m) < mask.lengths)
     for matrix, value in ((mask.keep, True), (mask.drop, False)):
         if matrix is not None:
-            may = may & (_fitted(matrix, h, n, m) == value)
+            may = may & (_fitted(matrix, h, n, m, columns) == value)
     return may
 
 
@@ -41,11 +42,16 @@ def band(mask: Mask, queries: Array, keys: Array) -> Array:
     return may
 
 
-def _fitted(matrix: Array, h: int, n: int, m: int) -> Array:
+def _fitted(matrix: Array, h: int, n: int, m: int, columns: bool) -> Array:
     if matrix.shape in ((m,), (1, m), (n, m)) or (matrix.shape == (h, n, m)):
+        if not np.isin(matrix, (0, 1)).all():
+            strange = matrix[~np.isin(matrix, (0, 1))].flat[0]
+            raise InputError(f"holds {strange:g}, expected 0, 1, true or false; to add numbers to the scores, use bias", key="mask")
         return matrix[0] if h == 1 and matrix.ndim == 3 else matrix
-    heads = f", {h} × {n} × {m}" if h > 1 else ""
-    raise InputError(f"mask is {shape_text(matrix)}, expected {n} × {m} (queries × keys){heads} or one row of {m}", key="mask")
+    shown = np.swapaxes(matrix, -1, -2) if columns and matrix.ndim > 1 else matrix
+    grid, sides = (f"{m} × {n}", "keys × queries") if columns else (f"{n} × {m}", "queries × keys")
+    heads = f", {h} × {grid}" if h > 1 else ""
+    raise InputError(f"mask is {shape_text(shown)}, expected {grid} ({sides}){heads} or one row of {m}", key="mask")
 
 
 def shape_text(array: Array) -> str:

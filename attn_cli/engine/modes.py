@@ -32,7 +32,11 @@ def soft(s: Named, problem: Problem, record: Recorder) -> Named:
     """
     finite = s.value[np.isfinite(s.value)]
     large = finite.size > 0 and float(np.abs(finite).max()) > LARGE[problem.dtype]
-    e = record("exponentials", op.exp(op.subtract(s, op.row_max(s)) if large else s))
+    e = op.exp(op.subtract(s, op.row_max(s)) if large else s)
+    if not np.isfinite(e.value.sum(axis=-1)).all():
+        # Very many keys, each near the limit.
+        e = op.exp(op.subtract(s, op.row_max(s)))
+    e = record("exponentials", e)
     z = record("row_sums", op.row_sum(e))
     return op.softmax(e, z, s)
 
@@ -53,7 +57,7 @@ def sample(s: Named, problem: Problem, record: Recorder) -> Named:
     (n, m) -> (n, m). Xu et al. 2015, section 4.1. It has no gradient; REINFORCE estimates one.
     """
     u = np.random.default_rng(problem.seed).random(s.value.shape[:-1])
-    return Draw()(s, op.given("draw", u.astype(s.value.dtype), symbol("u", flips=False)))
+    return Draw()(s, op.given("draw", u.astype(s.value.dtype), symbol("u")))
 
 
 @MODES.register(random=True)
@@ -108,20 +112,20 @@ class Draw(Operation):
         return drawn.astype(s.dtype)
 
     def formula(self, *exprs: Expr) -> Expr:
-        return Expr("drawn", exprs)
+        s, u = exprs
+        return Expr("draw", (Expr("softmax", (s,)), u))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         s, u = out.operands
         if not np.isfinite(s.value[at]):
             return constant(0)
-        ends = np.minimum(np.cumsum(softened(s.value[at[:-1]])), 1)
-        j = at[-1]
-        share = (
-            passing(0.0 if j == 0 else float(ends[j - 1])),
-            op.term(u, at[:-1]),
-            passing(1.0 if ends[j] >= ends[-1] else float(ends[j])),
-        )
-        return Expr("is between", share)
+        j, weights = at[-1], softened(s.value[at[:-1]])
+        ends = np.cumsum(weights)
+        start = passing(float(ends[j - 1])) if j else constant(0)
+        end: Expr = constant(1)
+        if ends[j] < ends[-1]:
+            end = op.summed((start, passing(float(weights[j])))) if j else passing(float(ends[j]))
+        return Expr("is between", (start, op.term(u, at[:-1]), end))
 
 
 def passing(value: float) -> Num:
@@ -211,9 +215,19 @@ class Entmax15(Threshold):
         s = out.operands[0]
         if not np.isfinite(s.value[at[:-1]]).any():
             return constant(0)
-        half = Expr("divide", (op.term(s, at), constant(2)))
-        tau = passing(float(self.threshold(s.value[at[:-1]])[0]))
-        return Expr("square", (Expr("max", (Expr("subtract", (half, tau)), constant(0))),))
+        row = at[:-1]
+
+        def half(j: int) -> Expr:
+            return Expr("divide", (op.term(s, (*row, j)), constant(2)))
+
+        support = [j for j in range(s.value.shape[-1]) if out.value[(*row, j)] > 0]
+        mean = passing(float(np.mean(s.value[row][support] / 2)))
+        spread = op.summed(Expr("square", (Expr("subtract", (half(j), mean)),)) for j in support)
+        rest: Expr = Expr("subtract", (constant(1), spread))
+        if len(support) > 1:
+            rest = Expr("divide", (rest, constant(len(support))))
+        tau = Expr("subtract", (mean, Expr("root", (rest,))))
+        return Expr("square", (Expr("max", (Expr("subtract", (half(at[-1]), tau)), constant(0))),))
 
     def slope(self, weights: Array) -> Array:
         return np.sqrt(weights)

@@ -397,7 +397,8 @@ class Close(Elementwise):
         return np.where(self.allowed, arrays[0], -np.inf)
 
     def formula(self, *exprs: Expr) -> Expr:
-        return summed((*exprs, symbol("M", "M")))
+        mask = symbol("M")
+        return summed((*exprs, of_head(mask) if self.allowed.ndim == 3 else mask))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         if self.allowed[_broadcast(at, self.allowed.shape)]:
@@ -506,7 +507,7 @@ class OneHot(Operation):
         return one_hot(arrays[0])
 
     def formula(self, *exprs: Expr) -> Expr:
-        return Expr("one-hot", (Expr("row max", exprs),))
+        return Expr("one-hot", (Expr("row argmax", exprs),))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         x = out.operands[0]
@@ -541,6 +542,10 @@ class Reindex(Operation):
     what: str = ""
     shown: Callable[[Expr], Expr] = lambda e: e
     """How the moved array is written; by default like the array itself."""
+
+    def __call__(self, *operands: Named) -> Named:
+        """Numbers that were given stay as they were written."""
+        return replace(super().__call__(*operands), exact=operands[0].exact)
 
     def value(self, *arrays: Array) -> Array:
         return self.move(arrays[0])
@@ -633,6 +638,10 @@ def repeat_heads(times_each: int) -> Reindex:
     return Reindex(lambda a: np.repeat(a, times_each, axis=0), "repeat")
 
 
+unchanged = Reindex(lambda a: a, "unchanged")
+"""X where it serves as Q, K or V itself: (n, d) -> (n, d)"""
+
+
 def flattened(x: Named) -> Named:
     """(…, d) -> (rows, d)"""
     return x if x.value.ndim == 2 else Reindex(lambda a: a.reshape(-1, a.shape[-1]), "flatten")(x)
@@ -671,6 +680,11 @@ def _along(g: Named, axis: int, shape: tuple[int, ...]) -> Named:
     """`g` added up along one axis, which is not kept."""
     source = np.broadcast_to(np.expand_dims(np.arange(int(np.prod(shape))).reshape(shape), axis), g.value.shape)
     return Scatter(source, shape)(g)
+
+
+def of_head(x: Expr) -> Expr:
+    """The symbol with the index of its head: B -> Bₕ."""
+    return symbol(f"{x.plain(str)}ₕ", f"{x.tex(str)}_h")
 
 
 def renamed(x: Named, expr: Expr) -> Named:

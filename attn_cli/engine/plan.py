@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from attn_cli.engine.masks import allowed, shape_text
-from attn_cli.engine.problem import VECTORS, Array, Problem
+from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem
+from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
 
 TRACED = ("Q", "K", "V")
+CUT = ("Q", "K", "V", "scores", "bias")
+"""Matrices that may have a head axis in front."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Sizes:
 def plan(problem: Problem) -> Sizes:
     """The sizes of a problem; raises InputError where it does not fit together."""
     _check_numbers(problem)
+    _check_axes(problem)
     _check_twice(problem)
     shapes = {name: _shape(problem, name) for name in TRACED}
     for name, shape in shapes.items():
@@ -45,7 +49,8 @@ def plan(problem: Problem) -> Sizes:
     kv = _kv_heads(problem, h, k, v)
     n, m = _lengths(problem, q, k)
     if v and v[-2] != m:
-        raise InputError(f"has {v[-2]} rows, expected {m}: one value for each key", key=_origin(problem, "V"))
+        side = "columns" if problem.vectors == "columns" else "rows"
+        raise InputError(f"has {v[-2]} {side}, expected {m}: one value for each key", key=_origin(problem, "V"))
     sizes = Sizes(n, m, h, kv, _width(problem, "Q", q, h), _width(problem, "K", k, kv), _width(problem, "V", v, kv))
     _check_output(problem, sizes)
     _check_square(problem, sizes)
@@ -81,6 +86,28 @@ def _check_numbers(problem: Problem) -> None:
     for key, names in (("weights_layout", ("in_out", "out_in")), ("vectors", ("rows", "columns")), ("dtype", ("float64", "float32"))):
         if getattr(problem, key) not in names:
             raise InputError(f"is {getattr(problem, key)!r}, expected {' or '.join(names)}", key=key)
+
+
+def _check_axes(problem: Problem) -> None:
+    """Matrices are matrices (with a head axis where there may be one), and biases are single rows."""
+    from attn_cli.engine.scores import SCORES
+
+    for key in problem.given(*MATRICES, *VECTORS):
+        axes: tuple[int, ...] = (1,) if key in VECTORS else (2, 3) if key in CUT else (2,)
+        what = "one number a column" if key in VECTORS else "a matrix, or one for each head" if key in CUT else "a matrix"
+        _expect_axes(getattr(problem, key), axes, what, key)
+    for score, arrays in problem.parameters.items():
+        known = SCORES[score].parameters
+        for name, value in arrays.items():
+            if name not in known:
+                raise InputError(f"has no {name!r}{did_you_mean(name, list(known))}; it takes {', '.join(known) or 'nothing'}", key=score)
+            _expect_axes(value, (known[name],), ("a number", "one row of numbers", "a matrix")[known[name]], f"{score}.{name}")
+
+
+def _expect_axes(value: Array, axes: tuple[int, ...], what: str, key: str) -> None:
+    if value.ndim not in axes:
+        found = ("a single number", f"one row of {value.size}")[value.ndim] if value.ndim < 2 else shape_text(value)
+        raise InputError(f"is {found}, expected {what}", key=key)
 
 
 def _check_twice(problem: Problem) -> None:
@@ -165,8 +192,13 @@ def _heads(problem: Problem, q: tuple[int, ...] | None, k: tuple[int, ...] | Non
     if problem.scores is not None and h > 1:
         raise InputError(f"is {shape_text(problem.scores)}, expected {h} × n × m for {h} heads", key="scores")
     if q is not None and q[-1] % h:
-        raise InputError(f"is {h}, but Q has {q[-1]} columns, which {h} heads cannot share equally", key="heads")
+        raise InputError(f"is {h}, but Q has {q[-1]} {_features(problem)}, which {h} heads cannot share equally", key="heads")
     return h
+
+
+def _features(problem: Problem) -> str:
+    """Along which side of a matrix the features of one token lie, as the reader sees it."""
+    return "rows" if problem.vectors == "columns" else "columns"
 
 
 def _kv_heads(problem: Problem, h: int, k: tuple[int, ...] | None, v: tuple[int, ...] | None) -> int:
@@ -178,11 +210,15 @@ def _kv_heads(problem: Problem, h: int, k: tuple[int, ...] | None, v: tuple[int,
             kv = shape[0]
     kv = kv or h
     if h % kv:
-        raise InputError(f"is {kv}, expected a divisor of heads, {h}: each key and value head serves as many query heads", key="kv_heads")
+        reason = f"expected a divisor of heads, {h}: each key and value head serves as many query heads"
+        if problem.kv_heads is None:
+            key, shape = next((name, shape) for name, shape in (("K", k), ("V", v)) if shape is not None and len(shape) == 3)
+            raise InputError(f"is {shape_text(np.empty(shape))}, so there are {kv} key and value heads, {reason}", key=key)
+        raise InputError(f"is {kv}, {reason}", key="kv_heads")
     for name, shape in (("K", k), ("V", v)):
         if shape is not None and len(shape) == 2 and shape[1] % kv:
             raise InputError(
-                f"is {kv}, but {name} has {shape[1]} columns, which {kv} heads cannot share equally",
+                f"is {kv}, but {name} has {shape[1]} {_features(problem)}, which {kv} heads cannot share equally",
                 key="kv_heads" if problem.kv_heads else "heads",
             )
     return kv
@@ -194,7 +230,8 @@ def _lengths(problem: Problem, q: tuple[int, ...] | None, k: tuple[int, ...] | N
         if 0 in (n, m):
             raise InputError(f"is {n} × {m}, expected at least one query and one key", key="scores")
         return n, m
-    assert q is not None and k is not None
+    assert q is not None
+    assert k is not None
     return q[-2], k[-2]
 
 
@@ -221,7 +258,9 @@ def _check_output(problem: Problem, sizes: Sizes) -> None:
     if b_o is not None and b_o.shape != (d_out,):
         raise InputError(f"has {b_o.size} numbers, expected {d_out}, one for each column of the output", key="b_O")
     if problem.upstream is not None and problem.upstream.shape != (sizes.n, d_out):
-        raise InputError(f"is {shape_text(problem.upstream)}, expected {sizes.n} × {d_out}, the shape of the output", key="upstream")
+        columns = problem.vectors == "columns"
+        shown, expected = (problem.upstream.T, f"{d_out} × {sizes.n}") if columns else (problem.upstream, f"{sizes.n} × {d_out}")
+        raise InputError(f"is {shape_text(shown)}, expected {expected}, the shape of the output", key="upstream")
 
 
 def _check_square(problem: Problem, sizes: Sizes) -> None:
@@ -233,7 +272,7 @@ def _check_square(problem: Problem, sizes: Sizes) -> None:
             f"is {shape_text(shown)}, expected {rows} × {columns}" + (f" or {h} × {rows} × {columns}" if h > 1 else ""), key="bias"
         )
     if problem.mask is not None:
-        allowed(problem.mask, h, n, m)
+        allowed(problem.mask, h, n, m, columns=problem.vectors == "columns")
 
 
 def _check_tokens(problem: Problem, sizes: Sizes) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
@@ -28,7 +26,7 @@ def scaled(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
 
     (n, d_k), (m, d_k) -> (n, m). Vaswani et al. 2017, section 3.2.1. A `scale` in the problem replaces 1/√d_k.
     """
-    same_width(q, k)
+    same_width(q, k, problem)
     products = op.product_t(q, k)
     d_k = k.value.shape[-1]
     if problem.scale is not None or d_k == 1:
@@ -42,7 +40,7 @@ def dot(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
 
     (n, d_k), (m, d_k) -> (n, m). Luong et al. 2015, section 3.1.
     """
-    same_width(q, k)
+    same_width(q, k, problem)
     return op.product_t(q, k)
 
 
@@ -66,15 +64,16 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
         if name in given and given[name].shape != (a, width):
             rows, columns = given[name].shape
             raise InputError(
-                f"is {rows} × {columns}, expected {a} × {width} (hidden units, as v has numbers, × width of {'[q; k]' if name == 'W' else name[-1]})",
+                f"is {rows} × {columns}, expected {a} × {width} (numbers of v × width of {'[q; k]' if name == 'W' else name[-1]})",
                 key=f"additive.{name}",
             )
     if "b" in given and given["b"].shape != (a,):
         raise InputError(f"has {given['b'].size} numbers, expected {a}, as v has", key="additive.b")
 
     def parameter(name: str) -> Named:
-        return op.given(f"additive.{name}", given[name], symbol(name, flips=False))
+        return op.given(f"additive.{name}", given[name], symbol(name, flips=given[name].ndim == 1))
 
+    q, k = op.renamed(q, symbol("q")), op.renamed(k, symbol("k"))
     if joint:
         inner = op.linear(op.pairs(q, k), parameter("W"))
     else:
@@ -109,19 +108,17 @@ def cosine(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
 
     (n, d_k), (m, d_k) -> (n, m). Graves et al. 2014, section 3.3.1.
     """
-    same_width(q, k)
-    return op.divide(op.product_t(q, k), op.product_t(op.row_norm(q), op.row_norm(k)))
+    same_width(q, k, problem)
+    lengths = op.product_t(op.row_norm(q), op.row_norm(k))
+    written = Expr("scale", (Expr("norm", (symbol("q"),)), Expr("norm", (symbol("k"),))))
+    return op.divide(op.product_t(q, k), op.renamed(lengths, written))
 
 
-def same_width(q: Named, k: Named) -> None:
+def same_width(q: Named, k: Named, problem: Problem) -> None:
     """Raises InputError where a product of q and k is not possible."""
     d_q, d_k = q.value.shape[-1], k.value.shape[-1]
     if d_q != d_k:
+        side = "rows" if problem.vectors == "columns" else "columns"
         raise InputError(
-            f"K has {d_k} columns a head, expected {d_q}, as Q has, so that every query can be multiplied with every key", key="K"
+            f"has {d_k} {side} a head, expected {d_q}, as Q has, so that every query can be multiplied with every key", key="K"
         )
-
-
-def zero_rows(x: Named) -> list[int]:
-    """The rows without length, whose cosine is taken as 0."""
-    return [int(i) for i in np.flatnonzero(~x.value.reshape(-1, x.value.shape[-1]).any(axis=-1))]

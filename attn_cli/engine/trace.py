@@ -180,5 +180,5 @@ class Recorder:
     def _passed_on(self, name: str, ours: Array) -> Array:
         theirs = self.given.get(name)
         if theirs is not None and theirs.shape == ours.shape:
-            ours = np.where(np.isnan(theirs), ours, theirs)
-        return ours + self.nudge[name] if name in self.nudge else ours
+            ours = np.where(np.isnan(theirs), ours, theirs).astype(ours.dtype)
+        return (ours + self.nudge[name]).astype(ours.dtype) if name in self.nudge else ours
