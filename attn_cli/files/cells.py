@@ -134,7 +134,7 @@ class _Formula:
             if match is None:
                 self.understood = not text[at:].strip()
                 break
-            self.tokens.append(match.groups(default=""))
+            self.tokens.append((match[1] or "", match[2] or "", match[3] or ""))
             at = match.end()
         self.next = 0
 
@@ -260,7 +260,11 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
         lambda t: f"it starts with {unicodedata.name(t[0])} (U+{ord(t[0]):04X}): write the minus as '-'",
         True,
     ),
-    (r"(?i)#(div/0|n/a|ref|value|name|num|null|spill|calc|###*)[!?]?.*|#+", _same("a spreadsheet's error was saved there: mend the sheet"), False),
+    (
+        r"(?i)#(div/0|n/a|ref|value|name|num|null|spill|calc|###*)[!?]?.*|#+",
+        _same("a spreadsheet's error was saved there: mend the sheet"),
+        False,
+    ),
     (r"(?i)n/?a|n\.a\.|-+|\?+|none|missing|[.…]+", _same("the number is missing there"), False),
     (r"[+-]?[0-9]+\s+[0-9]+\s*/\s*[0-9]+", lambda t: f"a mixed number: write {_mixed(t)}", False),
     (r"[+-]?[0-9]{1,3}([\u00a0\u2009\u202f'’][0-9]{3})+([.,][0-9]*)?", _same("write it without thousands separators"), True),
@@ -294,11 +298,19 @@ def _fault(text: str) -> _Fault | None:
         if pattern.fullmatch(text):
             return _Fault(hint(text), numeric)
     folded = unicodedata.normalize("NFKC", text)
-    if folded != text and not text.isascii() and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded.replace("⁄", "/"))):
+    if (
+        folded != text
+        and not text.isascii()
+        and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded.replace("⁄", "/")))
+    ):
         return _Fault(f"write it with plain characters, {folded.replace('⁄', '/')}", True)
     if any(c.isdigit() and not c.isascii() for c in text) and not any(c.isalpha() for c in text):
         return _Fault("write it with the plain digits 0 to 9", True)
-    if text != (likely := text.translate(_LOOKALIKES)) and _PLAIN.fullmatch(likely) and (len(text) == 1 or any(c in "0123456789." for c in text)):
+    if (
+        text != (likely := text.translate(_LOOKALIKES))
+        and _PLAIN.fullmatch(likely)
+        and (len(text) == 1 or any(c in "0123456789." for c in text))
+    ):
         return _Fault(f"it holds a letter that looks like a digit: write {likely}", False)
     return None
 

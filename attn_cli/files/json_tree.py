@@ -89,7 +89,9 @@ class _Reader:
             self.at += 1
             return True
         if self.at >= len(self.text):
-            raise self.error(f"the file ends inside the {'list' if bracket == ']' else 'object'} that starts on line {self.place(start)[0]}")
+            raise self.error(
+                f"the file ends inside the {'list' if bracket == ']' else 'object'} that starts on line {self.place(start)[0]}"
+            )
         if begun:
             if not self.text.startswith(",", self.at):
                 raise self.error(f"expected ',' or '{bracket}' here")

@@ -68,7 +68,9 @@ def _check_encoding(encoding: str) -> None:
         "".encode(encoding)
         b"".decode(encoding)
     except (LookupError, ValueError):
-        raise UsageError(f"--encoding: there is no text encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, gbk") from None
+        raise UsageError(
+            f"--encoding: there is no text encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, gbk"
+        ) from None
 
 
 def _nearby(path: str) -> str:

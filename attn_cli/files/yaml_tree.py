@@ -64,7 +64,9 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
         if event.tag is not None:
-            raise self._error(event, f"found the tag {show(event.tag)}; tags are not used here: leave it out, or {_QUOTE} if it is meant as text")
+            raise self._error(
+                event, f"found the tag {show(event.tag)}; tags are not used here: leave it out, or {_QUOTE} if it is meant as text"
+            )
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         node: Node
         size = 1
@@ -92,11 +94,15 @@ class _Reader:
         if name in self.open:
             raise self._error(event, f"the alias *{name} stands inside what it refers to, which would never end; write the values out")
         if name not in self.anchors:
-            raise self._error(event, f"found the alias *{name}, but nothing is marked &{name}; if *{name} is meant as text, put it in quotes")
+            raise self._error(
+                event, f"found the alias *{name}, but nothing is marked &{name}; if *{name} is meant as text, put it in quotes"
+            )
         node, size = self.anchors[name]
         self.expanded += size
         if self.expanded > max(_EXPANDED, 10 * self.written):
-            raise self._error(event, f"with the alias *{name} the file would unfold into more than {_EXPANDED:,} values; write the matrix out")
+            raise self._error(
+                event, f"with the alias *{name} the file would unfold into more than {_EXPANDED:,} values; write the matrix out"
+            )
         return node, size
 
     def _pairs(self, children: list[Node], line: int, column: int) -> Pairs:
@@ -147,7 +153,7 @@ class _Reader:
         elif "nesting" in problem or "depth" in problem:
             message = "lists are nested too deep; a matrix is a list of rows"
         elif "expected" in problem:
-            message = f"{problem.replace('expected expected', 'expected')}: check indentation and brackets, and put labels such as - ? | > ! in quotes"
+            message = f"{problem.replace('expected expected', 'expected')}: check the brackets, and put labels such as - ? | > ! in quotes"
         else:
             message = f"{problem}: check indentation and brackets, and put texts with special characters in quotes"
         return InputError(message, place=Place(self.file, line, column))
