@@ -297,4 +297,3 @@ def _digits(text: str) -> str | None:
         return None
     sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
     return f"{sign}0.{'0' * (-int(power) - 1)}{mantissa.replace('.', '')}"
-

@@ -1,0 +1,60 @@
+"""The formats that a result can be written in. Each has a module of its own, imported when it is used.
+
+A format's module has one function, `render(trace, style, notes) -> str | bytes`. To add a format, write the module
+and add its row here; `--format`, `-o` and the help page read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from attn_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from attn_cli.engine.notes import Note
+    from attn_cli.engine.trace import Trace
+    from attn_cli.render.style import Style
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format."""
+
+    name: str
+    module: str
+    """In this package."""
+    suffixes: tuple[str, ...] = ()
+    """Of files that are written in it."""
+    binary: bool = False
+    full_precision: bool = False
+    """Whether it carries every digit, whatever `decimals` says."""
+
+    def compute(self, trace: Trace, style: Style, notes: Sequence[Note] | None = None) -> str | bytes:
+        """The result; `notes` are all that go with it (by default those of the trace)."""
+        rendered: str | bytes = import_module(f"{__package__}.{self.module}").render(trace, style, trace.notes if notes is None else notes)
+        return rendered
+
+
+FORMATS = {
+    form.name: form
+    for form in (
+        Format("table", "table"),
+        Format("plain", "plain", (".txt",)),
+        Format("json", "json_", (".json",), full_precision=True),
+    )
+}
+
+
+def format_of(path: str) -> Format:
+    """The format that a file's suffix tells. Raises UsageError that lists the suffixes."""
+    suffix = PurePath(path).suffix.lower()
+    for form in FORMATS.values():
+        if suffix in form.suffixes:
+            return form
+    known = ", ".join(s for form in FORMATS.values() for s in form.suffixes)
+    told = f"the suffix {suffix!r}" if suffix else "a name without a suffix"
+    raise UsageError(f"{path}: {told} tells no format; use one of {known}, or say --format")

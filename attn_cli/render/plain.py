@@ -1,0 +1,15 @@
+"""Fixed-width text without rules or colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attn_cli.engine.notes import Note
+from attn_cli.engine.trace import Trace
+from attn_cli.render import layout
+from attn_cli.render.page import page
+from attn_cli.render.style import Style
+
+
+def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+    return layout.joined(layout.walkthrough(page(trace, style, notes), layout.Skin()))

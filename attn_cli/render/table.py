@@ -1,0 +1,70 @@
+"""Tables for the terminal: rules, a bar beside each weight, and colour where it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attn_cli.engine.notes import Note
+from attn_cli.engine.trace import Trace
+from attn_cli.render import layout
+from attn_cli.render.page import page
+from attn_cli.render.style import Style
+
+LOOK = {
+    "title": "bold",
+    "conventions": "dim",
+    "number_of_step": "bold cyan",
+    "step": "bold",
+    "formula": "italic",
+    "numbers": "dim",
+    "caption": "italic",
+    "label": "cyan",
+    "rule": "dim",
+    "sum": "dim",
+    "zero": "dim",
+    "remark": "dim",
+    "name": "cyan",
+    "chosen": "bold black on #ffaf00",
+    "shade0": "dim",
+    "shade1": "",
+    "shade2": "black on #ffe0b0",
+    "shade3": "black on #ffd08a",
+    "shade4": "black on #ffc66a",
+    "shade5": "black on #ffbb4a",
+    "shade6": "black on #ffaf2a",
+    "shade7": "bold black on #ffa310",
+    "shade8": "bold black on #ff9800",
+}
+"""How each role looks. Shades set both colours, so that they read alike on dark and light terminals."""
+
+
+def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+    rows = layout.walkthrough(page(trace, style, notes), layout.Skin(rules=True, bars=True))
+    return colored(rows) if style.color else layout.joined(rows)
+
+
+def colored(rows: Iterable[layout.Row]) -> str:
+    """The words in colour. Rich finds out how many colours the terminal has; words are never read as markup."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.segment import Segment, Segments
+    from rich.style import Style as Look
+
+    looks = {role: Look.parse(look) for role, look in LOOK.items()}
+    segments: list[Segment] = []
+    for row in rows:
+        segments += [Segment(word, looks.get(role)) for word, role in row]
+        segments.append(Segment.line())
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=10_000, legacy_windows=False, _environ=_environ())
+    console.print(Segments(segments), end="", soft_wrap=True)
+    return out.getvalue()
+
+
+def _environ() -> dict[str, str]:
+    """The environment, with some colours at least where it names no terminal."""
+    import os
+
+    known = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    return {"TERM": os.environ["TERM"] if known else "xterm-256color", "COLORTERM": os.environ.get("COLORTERM", "")}
