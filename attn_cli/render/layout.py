@@ -6,10 +6,12 @@ split into blocks of columns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from attn_cli.render.derivation import Derivation, derivations
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Formula, Line, Matrix, Page
 from attn_cli.render.style import Style
@@ -41,6 +43,11 @@ def walkthrough(page: Page, skin: Skin) -> Iterator[Row]:
     style = page.style
     yield from _wrapped(visible(page.title), style.width, "title")
     yield from _conventions(page.conventions, style.width)
+    if style.cells:
+        for one in derivations(page.trace, style):
+            yield []
+            yield from _tree(one, style)
+        return
     for group in _groups([_drawn(block, style, skin) for block in page.blocks], style):
         yield []
         yield from group
@@ -102,6 +109,26 @@ def beside(blocks: Sequence[list[Row]]) -> list[Row]:
             start += breadth + GAP
         rows.append(row)
     return rows
+
+
+def _tree(derivation: Derivation, style: Style) -> Iterator[Row]:
+    """A number's derivation, each line under the one that it belongs to."""
+    nodes, rest = derivation.shown()
+    narrow = style.width < 60
+    turn, last, bar, gap = ("├ ", "└ ", "│ ", "  ") if narrow else ("├─ ", "└─ ", "│  ", "   ")
+    open_: list[bool] = []
+    for i, (depth, node) in enumerate(nodes):
+        more = next((d == depth for d, _ in nodes[i + 1 :] if d <= depth), False)
+        open_[depth:] = [more]
+        guide = "".join(bar if on else gap for on in open_[1:depth]) + ((turn if more else last) if depth else "")
+        under = "".join(bar if on else gap for on in open_[1 : depth + 1])
+        below = bar if i + 1 < len(nodes) and nodes[i + 1][0] > depth else gap
+        cells = style.width - width(guide)
+        rows = worked_line(node.line.name.plain(), node.line, style, max(cells, 12), below.rstrip().ljust(2) + "  ")
+        for j, row in enumerate(rows):
+            yield [(under if j else guide, "rule"), *row]
+    if rest:
+        yield from _wrapped(text("more_lines", style.lang, count=rest), style.width, "remark")
 
 
 # ------------------------------------------------------------------ one step
@@ -169,20 +196,41 @@ def worked_lines(lines: Sequence[Line], style: Style, cells: int) -> list[Row]:
 
 
 def worked_line(head: str, line: Line, style: Style, cells: int, indent: str) -> list[Row]:
-    """`Q[x1,1] = 1·1 + 0·0 = 1` and a remark; chains that are too wide break before `=`, then before `+`."""
-    told = line.arithmetic(style.fold, style.lang)
-    remark = ""
-    if line.remark:
-        told, remark = told.removesuffix(line.remark).rstrip(), line.remark
-    whole = f"{head} {told}" + (f"   {remark}" if remark else "")
+    """`Q[x1,1] = 1·1 + 0·0 = 1` and a remark; what is too wide breaks before `=`, and then before `+`."""
+    told, remark = line.arithmetic(style.fold, style.lang), line.remark
+    told = told.removesuffix(remark).rstrip()
+    whole = f"{head} {told}   {remark}" if remark else f"{head} {told}"
     if width(whole) <= cells:
         return [[(head, "name"), (" ", ""), *_terms(told), *([("   ", ""), (remark, "remark")] if remark else [])]]
-    lines = wrapped(f"\0{told}", max(1, cells - width(head)), indent)
-    rows: list[Row] = [[(head, "name"), (" ", ""), *_terms(lines[0].lstrip("\0"))]]
-    rows += [[(indent, ""), *_terms(more[len(indent) :])] for more in lines[1:]]
+    rows: list[Row] = []
+    start: Row = [(head, "name"), (" ", "")]
+    for more in _broken(told, cells - width(head) - 1, cells - width(indent)):
+        rows.append([*start, *_terms(more)])
+        start = [(indent, "")]
     if remark:
         rows += _wrapped(indent + remark, cells, "remark", indent)
     return rows
+
+
+def _broken(told: str, first: int, later: int) -> Iterator[str]:
+    """A chain of equations in lines of so many cells."""
+    line, room = "", first
+    for equation in re.split(r" (?=[=≈] )", told):
+        whole = f"{line} {equation}" if line else equation
+        if width(whole) <= room:
+            line = whole
+            continue
+        if line:
+            yield line
+            room = later
+        line = ""
+        for term in re.split(r" (?=[+/-] |max|… )", equation):
+            joined = f"{line} {term}" if line else term
+            if line and width(joined) > room:
+                yield line
+                joined, room = term, later
+            line = joined
+    yield line
 
 
 def _terms(told: str) -> Row:

@@ -275,16 +275,22 @@ class Names:
             places = places[1:]
         return CellName(symbol, tex, tuple(places))
 
+    def step_of(self, n: Num) -> Step | None:
+        """The step that a number is a cell of; None for inputs and constants."""
+        source = n.source
+        if source is None or source.name not in self.trace:
+            return None
+        step = self.trace.step(source.name)
+        # An input may have a step's name: the given scores, before bias and mask make the step `scores` of them.
+        same = source.operation is not None or (step.made.operation is None and step.made.value is source.value)
+        return step if same and len(n.at) == step.value.ndim else None
+
     def of(self, n: Num) -> CellName | None:
         """The name of the cell that a number was taken from; None for a constant."""
-        source = n.source
-        if source is None or not source.name:
+        if n.source is None or not n.source.name:
             return None
-        if source.name in self.trace and (source.operation is not None or self.trace.step(source.name).given):
-            step = self.trace.step(source.name)
-            if len(n.at) == step.value.ndim:
-                return self.cell(step, step.row_cell(n.at))
-        return self._input(source, n.at)
+        step = self.step_of(n)
+        return self._input(n.source, n.at) if step is None else self.cell(step, step.row_cell(n.at))
 
     def _input(self, source: Named, at: Cell) -> CellName:
         name = source.name.rpartition(".")[2]
@@ -519,8 +525,10 @@ def worked_line(step: Step, at: Cell, style: Style, names: Names, named: bool = 
         remark = text("closed", style.lang)
     if expr.op == "divide" and expr.args[1].evaluate() == 0:  # 0 / 0: nothing to attend to, or a zero row under the cosine
         return Line(names.cell(step, at), style.worked(Num(value=value, exact=True), value), at)
-    copied = names.of(expr) if isinstance(expr, Num) else None
-    return Line(names.cell(step, at), style.worked(expr, value), at, copied, remark, names.of if named and copied is None else None)
+    name, copied = names.cell(step, at), names.of(expr) if isinstance(expr, Num) else None
+    if copied == name:
+        copied, remark = None, text("as_given", style.lang)
+    return Line(name, style.worked(expr, value), at, copied, remark, names.of if named and copied is None else None)
 
 
 def _unfolded(told: str, lang: str) -> str:
