@@ -13,7 +13,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,7 +199,9 @@ def _solve(task: Task, start: float) -> Row:
         trace = solve(loaded.problem)
     except InputError as error:
         raise loaded.locate(error) from error
-    result = FORMATS[task.format].compute(trace, task.style) if task.format else None
+    notes = (*loaded.notes, *trace.notes)
+    style = replace(task.style, written=loaded.written)
+    result = FORMATS[task.format].compute(trace, style, notes) if task.format else None
     if task.target is not None and result is not None:
         Path(task.target).parent.mkdir(parents=True, exist_ok=True)
         save(task.target, result)
@@ -212,7 +214,7 @@ def _solve(task: Task, start: float) -> Row:
         str(settings["score"]),
         str(settings["mode"]),
         {name: settings[name] for name in ("n", "m", "heads", "d_k", "d_v") if settings.get(name) is not None},
-        warnings=tuple(note for note in (*loaded.notes, *trace.notes) if note.warning),
+        warnings=tuple(note for note in notes if note.warning),
         result=result,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -45,8 +46,10 @@ def walk(
         trace = solve(loaded.problem)
     except InputError as error:
         raise loaded.locate(error) from error
-    result = form.compute(trace, look.style(detail, on_screen=output is None))
-    say((*loaded.notes, *trace.notes), look.language())
+    notes = (*loaded.notes, *trace.notes)
+    style = replace(look.style(detail, on_screen=output is None), written=loaded.written)
+    result = form.compute(trace, style, notes)
+    say(notes, look.language())
     write(result, output)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from attn_cli.batch import _distinct, expand, plan
 from attn_cli.cli import main
+from attn_cli.render.formats import FORMATS, Format
 
 GOOD = "X: [[1, 0], [0, 1]]\nW_Q: identity\nW_K: identity\nW_V: identity\n"
 BAD = "X: [[1, 0], [0]]\n"
@@ -132,9 +133,12 @@ def test_json_without_a_folder_is_a_line_a_problem(here, capsys):
     assert [sorted({"output", "error"} & {*line}) for line in lines] == [["output"], ["error"], ["output"]]
 
 
-def test_other_formats_need_a_folder(here, capsys):
+def test_other_formats_need_a_folder(here, capsys, monkeypatch):
+    monkeypatch.setitem(FORMATS, "toy", Format("toy", "json_"))
     write(here, "a.yaml")
-    assert main(["batch", "a.yaml", "--format", "html"]) == 2
+    assert main(["batch", "a.yaml", "-o", "out", "--format", "toy"]) == 0
+    assert results(here / "out") == ["a.yaml.toy"]
+    assert main(["batch", "a.yaml", "--format", "toy"]) == 2
     assert "-o DIR" in capsys.readouterr().err
 
 
@@ -143,7 +147,7 @@ def test_the_summary_keeps_the_order_of_the_inputs(here, jobs):
     write(here, "a.yaml", "c.yaml")
     write(here, "b.yaml", text=BAD)
     assert main(["batch", "c.yaml", "b.yaml", "a.yaml", "--summary", "s.csv", *jobs]) == 1
-    rows = list(csv.DictReader((here / "s.csv").open()))
+    rows = list(csv.DictReader((here / "s.csv").read_text().splitlines()))
     assert [(row["file"], row["ok"], row["score"]) for row in rows] == [
         ("c.yaml", "true", "scaled"),
         ("b.yaml", "false", ""),
