@@ -261,9 +261,9 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
         True,
     ),
     (
-        r"(?i)#(div/0|n/a|ref|value|name|num|null|spill|calc|###*)[!?]?.*|#+",
+        r"(?i)#(div/0|n/a|ref|value|name|num|null|spill|calc)[!?]?|###+",
         _same("a spreadsheet's error was saved there: mend the sheet"),
-        False,
+        True,
     ),
     (r"(?i)n/?a|n\.a\.|-+|\?+|none|missing|[.…]+", _same("the number is missing there"), False),
     (r"[+-]?[0-9]+\s+[0-9]+\s*/\s*[0-9]+", lambda t: f"a mixed number: write {_mixed(t)}", False),

@@ -36,6 +36,8 @@ class Table:
 
 def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = False, truths: bool = False) -> Table:
     """Read a CSV. In `answers` cells may be empty or percentages; `truths` counts true and false as numbers (masks)."""
+    if text.lstrip().startswith(("[", "{")):
+        raise InputError("looks like YAML or JSON, expected a row of numbers a line; name the file .yaml or .json", place=Place(file, 1))
     separator, rows = _split_rows(text, file, decimal)
     sign = "," if decimal == "," or separator in (";", "\t") else "."
     is_number = _number_test(sign, answers, truths)
@@ -230,7 +232,7 @@ def _check_one_decimal_sign(rows: list[Row], file: str, is_number: Callable[[str
 def _labels(rows: list[Row], file: str, is_number: Callable[[str], bool], answers: bool) -> tuple[bool, tuple[str, ...] | None, list[Row]]:
     """Whether the corner is empty, the first column if it names the rows, and the rest."""
     column = [row[0] for row in rows]
-    corner_empty = not column[0].text and any(cell.text for cell in column) and len(rows[0]) > 1
+    corner_empty = not column[0].text and any(cell.text for cell in column) and any(cell.text for cell in rows[0])
     if corner_empty and answers and _all_numbers(column[1:], is_number) and _all_numbers(rows[0][1:], is_number):
         # an answer may lack its first cell; only counted rows and columns make it the corner of a frame
         corner_empty = _counts(column[1:]) and _counts(rows[0][1:])

@@ -43,6 +43,8 @@ class Gathered:
     notes: list[Note] = field(default_factory=list)
     spelled: dict[str, tuple[Scalar, str]] = field(default_factory=dict)
     """Each top-level key as its file spells it, and the file."""
+    named: set[Path] = field(default_factory=set)
+    """Files that a value named."""
 
 
 def gather(
@@ -155,7 +157,8 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
         if isinstance(tree, Scalar):
             mend = "a key is followed by a colon and a blank, as in X: [[1, 0], [0, 1]]"
         else:
-            mend = f"name the matrix, as in X: [[1, 0], [0, 1]]{'' if path == STDIN else f', or give a bare matrix by option, as in --x {path}'}"
+            option = "" if path == STDIN else f", or give a bare matrix by option, as in --x {path}"
+            mend = f"name the matrix, as in X: [[1, 0], [0, 1]]{option}"
         raise InputError(
             f"found {describe(tree)}, expected keys such as X: or Q:, K: and V:; {mend}", place=Place(file, tree.line, tree.column)
         )
@@ -170,15 +173,15 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
 
 def _folder(found: Gathered, folder: Path, reading: Reading) -> None:
     entries = _entries(folder)
-    if not entries:
-        raise InputError("is an empty folder; expected X.csv, or Q.csv, K.csv and V.csv, or scores.csv", place=Place(str(folder)))
     settings = [entry for entry in entries if entry.stem.lower() == "problem" and entry.suffix.lower() in TREE_SUFFIXES]
+    if not settings and not is_problem_folder(folder):
+        raise InputError("is a folder without X.csv, Q.csv or scores.csv; expected a problem", place=Place(str(folder)))
     if len(settings) > 1:
         raise InputError(f"holds {settings[0].name} and {settings[1].name}; keep one of the two", place=Place(str(folder)))
     for entry in settings:
         _tree(found, read_tree(read_bytes(str(entry)), str(entry), reading), str(entry), reading)
     for entry in entries:
-        if entry in settings:
+        if entry in settings or entry in found.named:
             continue
         if entry.suffix.lower() not in FILE_SUFFIXES:
             raise InputError(
@@ -273,6 +276,7 @@ def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: Path
         if not given:
             raise value.error(f"found an empty mapping; expected {', '.join(names)}", key)
     elif isinstance(node, Scalar) and (path := _file_named(node, key, folder)) is not None:
+        found.named.add(path)
         try:
             found.values[key] = _from_file(key, str(path), reading, found.notes)
         except InputError as error:

@@ -45,6 +45,11 @@ def decode(data: bytes, path: str, encoding: str | None = None) -> str:
         codec = "utf-16"
     else:
         codec = encoding or "utf-8"
+        if encoding is None and b"\0" in data:
+            raise InputError(
+                "holds zero bytes, so it is no plain text; expected YAML, JSON or CSV (UTF-16 without a byte-order mark needs --encoding utf-16-le)",
+                place=Place(shown(path)),
+            )
     try:
         text = data.decode(codec).removeprefix("\ufeff")
     except UnicodeDecodeError as why:
@@ -54,12 +59,9 @@ def decode(data: bytes, path: str, encoding: str | None = None) -> str:
             f"is not {codec.removesuffix('-sig').upper()} text (byte 0x{data[why.start]:02x}); {mend}, or save it as UTF-8",
             place=Place(shown(path), line),
         ) from None
-    for character, what in (("\0", "a zero byte"), ("\ufeff", "an invisible byte-order mark (U+FEFF)")):
-        if (at := text.find(character)) >= 0:
-            before = text[:at]
-            place = Place(shown(path), before.count("\n") + 1, at - before.rfind("\n"))
-            mend = "is it a text file? UTF-16 without a byte-order mark needs --encoding utf-16-le" if character == "\0" else "delete it"
-            raise InputError(f"found {what} inside the text; {mend}", place=place)
+    if (at := text.find("\ufeff")) >= 0:
+        place = Place(shown(path), text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        raise InputError("found an invisible byte-order mark (U+FEFF) inside the text; delete it", place=place)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

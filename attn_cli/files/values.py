@@ -44,7 +44,7 @@ class Value:
             if not isinstance(node, Items) or index >= len(node.items):
                 break
             node = node.items[index]
-        return Place(self.file, node.line, node.column)
+        return Place(self.file, node.line or None, node.column or None)
 
     def describe(self) -> str:
         """What was found here, as messages say it."""
@@ -189,9 +189,10 @@ def _ragged(value: Value, row: Items, shape: tuple[int, ...], depth: int, at: Ce
         first = first.items[0]
     assert isinstance(first, Items)
     longer = row if len(row.items) > len(first.items) else first
-    what = "numbers" if depth == len(shape) - 1 else "rows"
+    what = "number" if depth == len(shape) - 1 else "row"
+    count = f"{len(row.items)} {what}" + ("" if len(row.items) == 1 else "s")
     hint = _decimal_comma(longer) if depth == len(shape) - 1 else ""
-    return f"this row has {len(row.items)} {what}, the first has {shape[depth]}; every row needs as many{hint}"
+    return f"this row has {count}, the first has {shape[depth]}; every row needs as many{hint}"
 
 
 def _decimal_comma(row: Items) -> str:

@@ -65,14 +65,15 @@ class _Reader:
             return self._alias(event)
         if event.tag is not None:
             raise self._error(
-                event, f"found the tag {show(event.tag)}; tags are not used here: leave it out, or {_QUOTE} if it is meant as text"
+                event,
+                f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: leave it out, or {_QUOTE} if it is meant as text",
             )
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         node: Node
         size = 1
         self.written += 1
         if isinstance(event, yaml.ScalarEvent):
-            node = Scalar(event.value, line, column, event.style is not None)
+            node = Scalar(event.value, line, column, quoted=bool(event.style))  # libyaml says '' for plain, PyYAML None
         else:
             if event.anchor:
                 self.open.add(event.anchor)
@@ -134,15 +135,16 @@ class _Reader:
         if (tab := _tab(lines, line)) is not None:
             line, column = tab
             message = "a tab is used for indentation; YAML wants blanks there: replace the tab by two blanks"
-        elif rest[:1] in ("@", "`", "%"):
+        elif rest[:1] in ("@", "`", "%") or ("cannot start any token" in problem and rest[:1]):
             message = f"a text may not start with {rest[:1]} here: put it in quotes"
         elif rest[:1] in ("*", "&") or "alias" in problem or "anchor" in (why.context or "") or "anchor" in problem:
             message = "* and & have a meaning of their own in YAML: put a text that holds them in quotes"
         elif "mapping values are not allowed" in problem:
             message = "a colon and a blank make a key here: put a text that holds ': ' in quotes, or mend the indentation"
         elif "quoted scalar" in (why.context or "") or "unexpected end of stream" in problem:
-            start = why.context_mark.line + 1 if why.context_mark else line
-            message = f"the quote that opens on line {start} is never closed: close it, or put a text that holds a quote in other quotes"
+            if why.context_mark:
+                line, column = why.context_mark.line + 1, why.context_mark.column + 1
+            message = "the quote that opens here is never closed: close it, or put a text that holds a quote in other quotes"
         elif "',' or" in problem:
             bracket = "}" if "'}'" in problem else "]"
             start = why.context_mark.line + 1 if why.context_mark else line
@@ -153,7 +155,7 @@ class _Reader:
         elif "nesting" in problem or "depth" in problem:
             message = "lists are nested too deep; a matrix is a list of rows"
         elif "expected" in problem:
-            message = f"{problem.replace('expected expected', 'expected')}: check the brackets, and put labels such as - ? | > ! in quotes"
+            message = f"{problem.replace('expected node content', 'a value is missing here')}: check the brackets, and put labels such as - ? | > ! in quotes"
         else:
             message = f"{problem}: check indentation and brackets, and put texts with special characters in quotes"
         return InputError(message, place=Place(self.file, line, column))
