@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from attn_cli.engine.trace import Step, Trace
 from attn_cli.errors import InputError
@@ -19,8 +18,7 @@ SHOWN_LABELS = 12
 """An error lists at most so many labels."""
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
+class Node(NamedTuple):
     """A worked line and those that its numbers come from."""
 
     line: Line
@@ -34,8 +32,7 @@ class Node:
             yield from branch.walk(depth + 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Derivation:
+class Derivation(NamedTuple):
     """One number's way from the inputs."""
 
     root: Node

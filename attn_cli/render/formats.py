@@ -7,10 +7,9 @@ and add its row here; `--format`, `-o` and the help page read this table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from os.path import splitext
+from typing import TYPE_CHECKING, NamedTuple
 
 from attn_cli.errors import UsageError
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from attn_cli.render.style import Style
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """One format."""
 
     name: str
@@ -51,7 +49,7 @@ FORMATS = {
 
 def format_of(path: str) -> Format:
     """The format that a file's suffix tells. Raises UsageError that lists the suffixes."""
-    suffix = PurePath(path).suffix.lower()
+    suffix = splitext(path)[1].lower()
     for form in FORMATS.values():
         if suffix in form.suffixes:
             return form

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
-from attn_cli.render.derivation import Derivation, derivations
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Formula, Line, Matrix, Page
 from attn_cli.render.style import Style
 from attn_cli.render.text import common_width, left, right, shortened, visible, width, wrapped
+
+if TYPE_CHECKING:
+    from attn_cli.render.derivation import Derivation
 
 Word = tuple[str, str]
 """A text and its role: title, conventions, step, formula, numbers, label, rule, number, zero, sum, chosen, bar, shade0 … shade8,
@@ -29,8 +31,7 @@ LABEL, NARROW = 24, 12
 """Labels of rows and of columns are shortened beyond so many cells."""
 
 
-@dataclass(frozen=True)
-class Skin:
+class Skin(NamedTuple):
     """What is drawn around the numbers."""
 
     rules: bool = False
@@ -44,6 +45,8 @@ def walkthrough(page: Page, skin: Skin) -> Iterator[Row]:
     yield from _wrapped(visible(page.title), style.width, "title")
     yield from _conventions(page.conventions, style.width)
     if style.cells:
+        from attn_cli.render.derivation import derivations
+
         for one in derivations(page.trace, style):
             yield []
             yield from _tree(one, style)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ Escape = Callable[[str], str]
 
 
 # ------------------------------------------------------------------ the parts of a page
-@dataclass(frozen=True)
-class CellName:
+class CellName(NamedTuple):
     """The name of a cell, `S[x1,x3]`, or of a row, `A[x1,·]`."""
 
     symbol: str
@@ -47,8 +45,7 @@ class CellName:
         return f"{self.symbol_tex}[{','.join(map(escape, self.places))}]" if self.places else self.symbol_tex
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One worked line: the name of a cell, its arithmetic, and perhaps a remark."""
 
     name: CellName
@@ -95,8 +92,7 @@ class Line:
         return " ".join([*parts, about if sign == "≈" else "=", write(worked)])
 
 
-@dataclass(frozen=True)
-class Margin:
+class Margin(NamedTuple):
     """What stands beside each row (or under each column) of a matrix: its sum, or the key that it chose."""
 
     title: str
@@ -105,8 +101,7 @@ class Margin:
     numbers: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(NamedTuple):
     """A matrix as it is shown: numbers as text, with a label for each row and column."""
 
     caption: str
@@ -134,8 +129,7 @@ class Matrix:
         return (lines[:LINES], rest) if rest > 0 else (lines, 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Formula:
+class Formula(NamedTuple):
     """`S = P / √d_k`, and the values of the symbols in it that stand for one number."""
 
     symbol: Sym
@@ -172,8 +166,7 @@ class Formula:
         return [f"{expr.tex(str_of)} {'=' if w.parts else signs[w.sign]} {w.tex()}" for expr, w in self.numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
+class Block(NamedTuple):
     """One step."""
 
     number: int
@@ -188,8 +181,7 @@ class Block:
         return self.step.symbol.text
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(NamedTuple):
     """A note as a sentence."""
 
     code: str
@@ -197,8 +189,7 @@ class Remark:
     warning: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Page:
+class Page(NamedTuple):
     """A walkthrough, ready to be set."""
 
     title: str
@@ -406,7 +397,7 @@ def _matrix(step: Step, prefix: Cell, lead: Sequence[str], vector: bool, whole: 
     texts = [[write(v) for v in row] for row in shown.tolist()]
     margin = _margin(step, value, trace, style) if step.name == "weights" else None
     make = _Lines(step, prefix, trace, style, names)
-    return Matrix(caption, shown, texts, rows, columns, margin, step.name == "weights", make.__iter__, around, prefix)
+    return Matrix(caption, shown, texts, rows, columns, margin, step.name == "weights", make.lines, around, prefix)
 
 
 def all_whole(value: Array) -> bool:
@@ -429,8 +420,7 @@ def _margin(step: Step, value: Array, trace: Trace, style: Style) -> Margin:
     return Margin(text("chosen", style.lang), tuple(trace.key_labels[j] if j >= 0 else "-" for j in chosen), along, False)
 
 
-@dataclass(frozen=True)
-class _Lines:
+class _Lines(NamedTuple):
     """The worked lines of one matrix of a step, in the order in which one writes them."""
 
     step: Step
@@ -439,7 +429,7 @@ class _Lines:
     style: Style
     names: Names
 
-    def __iter__(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[Line]:
         if self.step.made.operation is None or (self.step.given and not isinstance(self.step.made.operation, Reindex)):
             return
         if len(self.step.kind.axes) == 1:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from attn_cli.engine.expression import Expr, Num
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Cell = tuple[int, ...]
 
@@ -90,45 +93,38 @@ class Style:
         for writer in self._writers():
             if all(self.number(_evaluated(part, writer)) == wanted for part in parts):
                 break
-        steps = [_rational(part, writer) for part in parts] + [_fraction(result)]
-        signs = ["=" if _same(a, b) else "≈" for a, b in zip(steps, steps[1:], strict=False)]
-        if signs and not _stands_for(steps[-1], value):
-            signs[-1] = "≈"
-        elif signs and signs[-1] == "=" and not result.strip("-0."):
-            result = "0"
-        return Worked(parts, tuple(signs), result, writer, "=" if _same(_fraction(result), _number(value)) else "≈")
+        signs = []
+        reached = _rational(parts[0], writer) if parts else None
+        for after in parts[1:]:
+            then = _rational(after, writer)
+            signs.append("=" if reached is not None and then == reached else "≈")
+            reached = then
+        if parts:
+            exact = reached is not None and _exact(result) == reached and _stands_for(reached, value)
+            signs.append("=" if exact else "≈")
+            result = "0" if exact and not result.strip("-0.") else result
+        return Worked(parts, tuple(signs), result, writer, value)
 
     def _writers(self) -> Iterator[Callable[[Num], str]]:
         """Ways to write the operands, the shortest first."""
         for small in (False, True):
             for extra in range(EXTRA + 1):
-                yield _Writer(self, extra, small)
+                yield partial(self._write, extra, small)
 
-
-@dataclass(frozen=True)
-class _Writer:
-    """Writes the numbers of one equation."""
-
-    style: Style
-    extra: int
-    small: bool
-    """Whether small results are written with an exponent, for want of decimals that could hold them."""
-
-    def __call__(self, n: Num) -> str:
-        style = self.style
-        if style.written and n.source is not None and (text := style.written.get((n.source.name, n.at))):
+    def _write(self, extra: int, small: bool, n: Num) -> str:
+        """An operand; `small` writes small results with an exponent, for want of decimals that could hold them."""
+        if self.written and n.source is not None and (text := self.written.get((n.source.name, n.at))):
             return text if text.strip("-").replace(".", "", 1).isdigit() else f"({text})"
         if n.exact:
-            exact = style.exact(n.value if n.source is None else float(str(n.source.value[n.at])))
-            if self.extra == 0 or _same(_fraction(exact), _number(n.value)):
+            exact = self.exact(n.value if n.source is None else float(str(n.source.value[n.at])))
+            if extra == 0 or _exact(exact) == _number(n.value):
                 return exact
-        if self.small and 0 < abs(n.value) < 0.01:
-            return _with_exponent(n.value, style.decimals + self.extra)
-        return style.short(n.value, self.extra)
+        if small and 0 < abs(n.value) < 0.01:
+            return _with_exponent(n.value, self.decimals + extra)
+        return self.short(n.value, extra)
 
 
-@dataclass(frozen=True, eq=False)
-class Worked:
+class Worked(NamedTuple):
     """One number's arithmetic, step by step: expressions, what stands between them, and the result as shown."""
 
     parts: tuple[Expr, ...]
@@ -137,8 +133,12 @@ class Worked:
     result: str
     num: Callable[[Num], str]
     """Writes the operands."""
-    sign: str
-    """`=` or `≈` where the result alone is shown."""
+    value: float
+
+    @property
+    def sign(self) -> str:
+        """`=` or `≈` where the result alone is shown."""
+        return "=" if _exact(self.result) == _number(self.value) else "≈"
 
     def plain(self, fold: int = 0) -> str:
         """`1 / √4 = 1 / 2 = 0.5`; sums of more than `fold` terms are folded."""
@@ -210,48 +210,52 @@ def _evaluated(expr: Expr, writer: Callable[[Num], str]) -> float:
     return expr.evaluate(shown)
 
 
-Exact = Fraction | float | None
-"""An exact number, an infinite one, or None for one that has endless decimals or is not known."""
+Exact: TypeAlias = "Fraction | int | float"
+"""An exact number; a float only where it is infinite."""
 
 
-def _fraction(text: str) -> Exact:
+def _exact(text: str) -> Exact | None:
+    """The number that a text says, to the last digit; None where it is a formula."""
+    text = text.strip("()")
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    if text.endswith("∞"):
+        return -math.inf if text.startswith("-") else math.inf
+    from fractions import Fraction  # not needed by most walkthroughs, and slow to import
+
     try:
-        return Fraction(text.strip("()").replace(" ", ""))
+        return Fraction(text.replace(" ", ""))
     except (ValueError, ZeroDivisionError):
-        return {"∞": math.inf, "-∞": -math.inf}.get(text.strip("()"))
+        return None
 
 
-def _number(value: float) -> Exact:
+def _number(value: float) -> Exact | None:
     """A float as the short decimal number that it stands for."""
-    return Fraction(f"{value:.12g}") if math.isfinite(value) else value
+    return _exact(f"{value:.12g}") if math.isfinite(value) else value
 
 
 def _stands_for(shown: Exact, value: float) -> bool:
     """Whether nothing but the noise of floating point was rounded away."""
-    return shown == value or (shown is not None and math.isfinite(value) and abs(float(shown) - value) <= 1e-12 * max(1.0, abs(value)))
+    return shown == value or (math.isfinite(value) and abs(float(shown) - value) <= 1e-12 * max(1.0, abs(value)))
 
 
-def _same(a: Exact, b: Exact) -> bool:
-    return a is not None and b is not None and a == b
-
-
-def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact:
-    """The exact value of what is shown, as far as that can be known."""
+def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact | None:
+    """The exact value of what is shown; None where it has endless decimals or cannot be known."""
     if isinstance(expr, Num):
-        return _fraction(writer(expr))
+        return _exact(writer(expr))
     args = [_rational(a, writer) for a in expr.args]
+    known = [a for a in args if a is not None]
     if expr.op in PRODUCTS:
-        return Fraction(0) if any(a == 0 for a in args if a is not None) else None if None in args else math.prod(_known(args))
-    if None in args:
+        return 0 if 0 in known else math.prod(known) if len(known) == len(args) else None
+    if len(known) < len(args):
         return None
-    known = _known(args)
     match expr.op:
         case "add" | "row sum" | "column sum":
-            return sum(known, Fraction(0))
+            return sum(known)
         case "subtract":
             return known[0] - known[1]
         case "divide":
-            return None if known[1] == 0 else known[0] / known[1]
+            return _quotient(*known)
         case "square":
             return known[0] * known[0]
         case "root":
@@ -259,24 +263,32 @@ def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact:
         case "max" | "row max" | "column max":
             return max(known)
         case "exp":
-            return Fraction(1) if known[0] == 0 else Fraction(0) if known[0] == -math.inf else None
+            return 1 if known[0] == 0 else 0 if known[0] == -math.inf else None
         case "tanh":
-            return Fraction(0) if known[0] == 0 else None
+            return 0 if known[0] == 0 else None
         case "is largest" | "is between":
-            return Fraction(int(_evaluated(expr, writer)))
+            return int(_evaluated(expr, writer))
         case _:
             return None
 
 
-def _known(args: list[Exact]) -> list[Fraction | float]:
-    return [a for a in args if a is not None]
+def _quotient(a: Exact, b: Exact) -> Exact | None:
+    if b == 0 or isinstance(a, float) or isinstance(b, float):
+        return None
+    if a % b == 0:
+        return a // b
+    from fractions import Fraction
+
+    return Fraction(a) / b
 
 
-def _root(a: Fraction | float) -> Exact:
-    if not isinstance(a, Fraction) or a < 0:
+def _root(a: Exact) -> Exact | None:
+    if isinstance(a, float) or a < 0:
         return None
     above, below = math.isqrt(a.numerator), math.isqrt(a.denominator)
-    return Fraction(above, below) if above * above == a.numerator and below * below == a.denominator else None
+    if above * above != a.numerator or below * below != a.denominator:
+        return None
+    return _quotient(above, below)
 
 
 # ------------------------------------------------------------------ digits
