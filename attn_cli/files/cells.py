@@ -18,6 +18,7 @@ from attn_cli.errors import InputError
 
 _DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
+_ALL_PLAIN = re.compile(rf"(?:[+-]?{_DECIMAL}\n)*+")
 _TOKEN = re.compile(rf"\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))", re.IGNORECASE)
 _PARTS = re.compile(r"[+-]?([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?[0-9]+))?")
 _NAN = {"nan", ".nan"}
@@ -50,6 +51,11 @@ def is_empty(text: str) -> bool:
 def is_plain(text: str) -> bool:
     """Whether the text is a decimal as a program would print it, so that nothing is lost by keeping its value alone."""
     return _PLAIN.fullmatch(text) is not None
+
+
+def all_plain(texts: list[str]) -> bool:
+    """Whether every text is a plain decimal; one look at all of them together, because a matrix may be large."""
+    return _ALL_PLAIN.fullmatch("\n".join(texts) + "\n") is not None
 
 
 def number(text: str, decimal: str = ".") -> float:

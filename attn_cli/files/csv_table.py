@@ -17,6 +17,8 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", " ": "blanks"}
 _BLANKS = re.compile(r"[ \t]+")
 _NO_TEXT = {"", "nan", ".nan", "-nan", "inf", "+inf", "-inf", "-.inf", ".inf", "infinity", "-infinity", "∞", "-∞", "−∞"}
 """Cells that alone make neither labels nor a header."""
+_NOT_GIVEN = {"null", "~"}
+"""In answers these are empty cells too."""
 
 Row = list[Scalar]
 
@@ -49,8 +51,9 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
         notes.append(Note("csv_trailing_column", {"file": file}))
     if sign == ",":
         _check_one_decimal_sign(rows, file, is_number)
-    corner_empty, labels, rows = _labels(rows, file, is_number, answers)
-    header, rows, first_kept = _header(rows, file, is_number, corner_empty)
+    silent = _NO_TEXT | _NOT_GIVEN if answers else _NO_TEXT
+    corner_empty, labels, rows = _labels(rows, file, is_number, silent, answers)
+    header, rows, first_kept = _header(rows, file, is_number, silent, corner_empty)
     if labels is not None:
         if header is not None:
             labels = labels[1:]
@@ -229,14 +232,16 @@ def _check_one_decimal_sign(rows: list[Row], file: str, is_number: Callable[[str
             )
 
 
-def _labels(rows: list[Row], file: str, is_number: Callable[[str], bool], answers: bool) -> tuple[bool, tuple[str, ...] | None, list[Row]]:
+def _labels(
+    rows: list[Row], file: str, is_number: Callable[[str], bool], silent: set[str], answers: bool
+) -> tuple[bool, tuple[str, ...] | None, list[Row]]:
     """Whether the corner is empty, the first column if it names the rows, and the rest."""
     column = [row[0] for row in rows]
     corner_empty = not column[0].text and any(cell.text for cell in column) and any(cell.text for cell in rows[0])
     if corner_empty and answers and _all_numbers(column[1:], is_number) and _all_numbers(rows[0][1:], is_number):
         # an answer may lack its first cell; only counted rows and columns make it the corner of a frame
         corner_empty = _counts(column[1:]) and _counts(rows[0][1:])
-    texts = [cell for cell in column if cell.text.lower() not in _NO_TEXT]
+    texts = [cell for cell in column if cell.text.lower() not in silent]
     if not corner_empty and (not texts or any(is_number(cell.text) for cell in column)):
         return False, None, rows
     if not corner_empty and all(looks_like_a_number(cell.text) for cell in texts):
@@ -250,11 +255,11 @@ def _labels(rows: list[Row], file: str, is_number: Callable[[str], bool], answer
 
 
 def _header(
-    rows: list[Row], file: str, is_number: Callable[[str], bool], corner_empty: bool
+    rows: list[Row], file: str, is_number: Callable[[str], bool], silent: set[str], corner_empty: bool
 ) -> tuple[tuple[str, ...] | None, list[Row], bool]:
     """The first row if it names the columns, the rest, and whether a row 0, 1, 2, … was kept as data."""
     first = rows[0]
-    texts = [cell for cell in first if cell.text.lower() not in _NO_TEXT and not is_number(cell.text)]
+    texts = [cell for cell in first if cell.text.lower() not in silent and not is_number(cell.text)]
     if corner_empty:
         return tuple(cell.text for cell in first), rows[1:], False
     if not texts:

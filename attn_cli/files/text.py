@@ -47,7 +47,8 @@ def decode(data: bytes, path: str, encoding: str | None = None) -> str:
         codec = encoding or "utf-8"
         if encoding is None and b"\0" in data:
             raise InputError(
-                "holds zero bytes, so it is no plain text; expected YAML, JSON or CSV (UTF-16 without a byte-order mark needs --encoding utf-16-le)",
+                "holds zero bytes, so it is no plain text; expected YAML, JSON or CSV "
+                "(UTF-16 without a byte-order mark needs --encoding utf-16-le)",
                 place=Place(shown(path)),
             )
     try:

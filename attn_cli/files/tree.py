@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import show
@@ -11,8 +12,7 @@ from attn_cli.files.cells import show
 MAX_DEPTH = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One piece of text: a cell, a label, a word."""
 
     text: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_cli.errors import InputError, Place
-from attn_cli.files.cells import is_plain, number, show
+from attn_cli.files.cells import all_plain, is_plain, number, show
 from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe
 
 Array = NDArray[Any]
@@ -38,8 +39,11 @@ class Value:
         node = self.node
         if self.option or isinstance(node, np.ndarray):
             return Place(self.file)
-        if len(cell) == 1 and isinstance(node, Items) and node.items and isinstance(node.items[0], Items):
-            cell = (0, *cell) if len(node.items) == 1 else (*cell, 0)  # a vector written as one row or one column
+        if len(cell) == 1 and isinstance(node, Items) and (rows := [row for row in node.items if isinstance(row, Items)]):
+            if len(rows) == 1:  # a vector written as one row
+                cell = (0, *cell)
+            elif all(len(row.items) == 1 for row in rows):  # or as one column
+                cell = (*cell, 0)
         for index in cell:
             if not isinstance(node, Items) or index >= len(node.items):
                 break
@@ -64,18 +68,20 @@ def as_numbers(
     else:
         shape = _shape(value, key, axes)
         cells = _cells(value, key, shape)
-        decimal = value.decimal
-        flat: list[float] = []
+        texts = [cell.text for cell in cells]
+        plain = all_plain(texts)
+        array = np.array(list(map(float, texts)) if plain else [math.nan] * len(texts))
         written = {}
-        for position, cell in enumerate(cells):
-            text = cell.text
+        # a zero or an infinity may have been too small or too large a number, so these are read one by one
+        for position in np.flatnonzero(~np.isfinite(array) | (array == 0)):
+            text = texts[position]
             try:
-                flat.append(number(text, decimal))
+                array[position] = number(text, value.decimal)
             except InputError as error:
-                raise value.error(error.message, key, _unravel(position, shape)) from None
-            if not is_plain(text):
-                written[_unravel(position, shape)] = text
-        array = np.array(flat, dtype=float).reshape(shape)
+                raise value.error(error.message, key, _unravel(int(position), shape)) from None
+            if not plain and not is_plain(text):
+                written[_unravel(int(position), shape)] = text
+        array = array.reshape(shape)
     if axes == (1,) and array.ndim == 2 and 1 in array.shape:
         array, written = array.reshape(-1), {(max(cell),): text for cell, text in written.items()}
     if array.ndim not in axes:

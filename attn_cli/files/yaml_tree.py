@@ -66,7 +66,8 @@ class _Reader:
         if event.tag is not None:
             raise self._error(
                 event,
-                f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: leave it out, or {_QUOTE} if it is meant as text",
+                f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: "
+                f"leave it out, or {_QUOTE} if it is meant as text",
             )
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         node: Node
@@ -155,7 +156,8 @@ class _Reader:
         elif "nesting" in problem or "depth" in problem:
             message = "lists are nested too deep; a matrix is a list of rows"
         elif "expected" in problem:
-            message = f"{problem.replace('expected node content', 'a value is missing here')}: check the brackets, and put labels such as - ? | > ! in quotes"
+            plain = problem.replace("expected node content", "a value is missing here")
+            message = f"{plain}: check the brackets, and put labels such as - ? | > ! in quotes"
         else:
             message = f"{problem}: check indentation and brackets, and put texts with special characters in quotes"
         return InputError(message, place=Place(self.file, line, column))

@@ -1,0 +1,94 @@
+"""Answers: any subset of the steps, in any of the forms; what cannot be read is an error, what is empty is not given."""
+
+import io
+
+import numpy as np
+import pytest
+
+from attn_cli.errors import InputError
+from attn_cli.files.answers import read_answers
+from attn_cli.files.tree import Items
+
+
+def texts(node):
+    return [texts(item) for item in node.items] if isinstance(node, Items) else node.text
+
+
+def refused(path):
+    with pytest.raises(InputError) as caught:
+        read_answers(path)
+    return str(caught.value)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.yaml", "weights: [[0.50, ~], [1/3, 33%]]\n"),
+        ("a.yaml", "answers:\n  Weights: [[0.50, ~], [1/3, 33%]]\n"),
+        ("a.json", '{"weights": [[0.50, "~"], ["1/3", "33%"]]}'),
+        ("a.json", '{"attn": "0.1.0", "steps": [{"name": "weights", "value": [[0.50, "~"], ["1/3", "33%"]]}], "weights": []}'),
+        ("weights.csv", "0.50,~\n1/3,33%\n"),
+        ("weights.csv", ",k1,k2\nq1,0.50,~\nq2,1/3,33%\n"),
+    ],
+)
+def test_answers_are_the_same_in_every_form(here, name, content):
+    steps = read_answers(here(name, content)).steps
+    assert {step: texts(value.node) for step, value in steps.items()} == {"weights": [["0.50", "~"], ["1/3", "33%"]]}
+
+
+def test_a_folder_holds_one_csv_a_step(here):
+    here("work/weights.csv", "0,5;0,5\n")
+    here("work/output.csv", "1,2\n")
+    answers = read_answers("work")
+    assert list(answers.steps) == ["output", "weights"]
+    assert answers.steps["weights"].decimal == ","
+
+
+def test_an_archive_keeps_its_arrays(here):
+    buffer = io.BytesIO()
+    np.savez(buffer, weights=np.eye(2, dtype=np.float32))
+    assert read_answers(here("a.npz", buffer.getvalue())).steps["weights"].node.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.yaml", "wieghts: [[1]]\n", "a.yaml:1:1: there is no step 'wieghts' (did you mean 'weights'?); there are Q, K, V, "),
+        ("wieghts.csv", "1\n", "wieghts.csv: there is no step 'wieghts' (did you mean 'weights'?)"),
+        (
+            "a.yaml",
+            "weights: [[~, null], ['', ~]]\n",
+            "a.yaml: holds no answer; expected at least one number under a step, such as weights:",
+        ),
+        ("a.yaml", "weights: [[1/0]]\n", "a.yaml:1:12: weights[1,1]: found '1/0', which divides by zero; expected a number"),
+        ("a.yaml", "weights: {a: 1}\n", "a.yaml:1:10: weights: found a mapping, expected a number"),
+        (
+            "a.yaml",
+            "weights: [[1]]\nWeights: [[2]]\n",
+            "a.yaml:2:1: 'Weights' is given a second time; line 1 has it already (spelled weights)",
+        ),
+        ("weights.csv", "0.5,1\no.4,2\n", "weights.csv:2:1: weights[2,1]: found 'o.4', expected a number; "),
+        ("a.yaml", "[1]\n", "a.yaml:1:1: found a list of 1, expected steps such as weights:"),
+        ("a.yaml", "", "a.yaml: is empty"),
+    ],
+)
+def test_what_is_no_answer_is_an_input_error(here, name, content, message):
+    assert refused(here(name, content)).startswith(message)
+
+
+def test_a_wrong_shape_is_kept_for_the_marker(here):
+    steps = read_answers(here("a.yaml", "weights: [1, 2]\nQ: []\noutput: 2.5\nK: [[1], [2, 3]]\n")).steps
+    assert [texts(value.node) for value in steps.values()] == [["1", "2"], [], "2.5", [["1"], ["2", "3"]]]

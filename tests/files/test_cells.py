@@ -1,0 +1,164 @@
+"""Cells: what people write for a number, and what it claims."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attn_cli.errors import InputError
+from attn_cli.files.cells import Reading, all_plain, is_empty, is_plain, looks_like_a_number, number, read
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 0.001),
+        ("1E5", 100000.0),
+        (".5", 0.5),
+        ("-.5", -0.5),
+        ("20.", 20.0),
+        ("+2", 2.0),
+        ("010", 10.0),
+        ("1/3", 1 / 3),
+        ("-3 / 4", -0.75),
+        ("sqrt(2)", math.sqrt(2)),
+        ("1/sqrt(2)", 0.7071067811865476),
+        ("√2/2", 0.7071067811865476),
+        ("2√3", 2 * math.sqrt(3)),
+        ("3*sqrt(2)/4", 3 * math.sqrt(2) / 4),
+        ("sqrt(1/4)", 0.5),
+        ("−1", -1.0),
+        ("−√2", -math.sqrt(2)),
+        ("  7 ", 7.0),
+        ("-inf", -math.inf),
+        ("-.inf", -math.inf),
+        ("-Infinity", -math.inf),
+        ("-∞", -math.inf),
+        ("−∞", -math.inf),
+    ],
+)
+def test_a_number_may_be_written_as_in_a_notebook(text, value):
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", ".nan", "NAN"])
+def test_not_a_number_has_its_spellings(text):
+    assert math.isnan(number(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1:30", "found '1:30', expected a number; a time or a ratio is no number: write a decimal or a fraction such as 1/30"),
+        ("1_000", "found '1_000', expected a number; write it without underscores, 1000"),
+        ("0x10", "found '0x10', expected a number; write it in decimal, 16"),
+        (
+            "0,5",
+            "found '0,5', expected a number; write 0.5 with a decimal point, or give --decimal , if the comma is the decimal sign",
+        ),
+        ("50%", "found '50%', expected a number; write 0.5 instead of a percentage"),
+        ("yes", "found 'yes', expected a number; write 1 or 0"),
+        ("–2", "found '–2', expected a number; it starts with EN DASH (U+2013): write the minus as '-'"),
+        ("２.5", "found '２.5', expected a number; write it with plain characters, 2.5"),
+        ("½", "found '½', expected a number; write it with plain characters, 1/2"),
+        ("1,234.5", "found '1,234.5', expected a number; write it without thousands separators, 1234.5"),
+        ("1.234,5", "found '1.234,5', expected a number; write it without thousands separators, 1234.5"),
+        ("2 1/2", "found '2 1/2', expected a number; a mixed number: write 5/2"),
+        ("1//3", "found '1//3', expected a number; write a fraction with a single stroke, such as 1/3"),
+        ("1/0", "found '1/0', which divides by zero; expected a number"),
+        ("o.4", "found 'o.4', expected a number; it holds a letter that looks like a digit: write 0.4"),
+        ("#DIV/0!", "found '#DIV/0!', expected a number; a spreadsheet's error was saved there: mend the sheet"),
+        ("N/A", "found 'N/A', expected a number; the number is missing there"),
+        ("", "found an empty cell, expected a number; write the number that belongs there"),
+        ("1. 0.5", "found '1. 0.5', expected a number; there is no comma between these numbers: separate them by commas, as in [1, 0.5]"),
+        ("1e400", "found '1e400', which is larger than any number the computer can hold (about 1.8e308)"),
+        ("1e-400", "found '1e-400', which is too small for the computer to tell from 0; write 0 if that is meant"),
+        ("sqrt(-1)", "found 'sqrt(-1)', the root of a negative number; expected a number"),
+        ("x", "found 'x', expected a number"),
+    ],
+)
+def test_a_habit_that_is_no_number_gets_a_hint(text, message):
+    with pytest.raises(InputError) as caught:
+        number(text)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999999999/3", "9" * 5000 + "/3", "√", "/", "1/", "((1))", "--1", "1/2/3", "2*3", "1e", "٣", "1\x00", "=1/3"]
+)
+def test_nonsense_is_refused_quickly(text):
+    with pytest.raises(InputError):
+        number(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("0.387", Reading(0.387, decimals=3, digits=3)),
+        ("0.050", Reading(0.05, decimals=3, digits=2)),
+        ("20", Reading(20.0, decimals=0, digits=2, whole=True)),
+        ("20.", Reading(20.0, decimals=0, digits=2, whole=True)),
+        ("20.0", Reading(20.0, decimals=1, digits=3)),
+        ("1.5e-3", Reading(0.0015, decimals=4, digits=2)),
+        ("2e3", Reading(2000.0, decimals=-3, digits=1)),
+        ("33%", Reading(0.33, decimals=2, digits=2)),
+        ("33.3 %", Reading(0.333, decimals=3, digits=3)),
+        ("0", Reading(0.0, decimals=0, digits=1, whole=True)),
+        ("1/3", Reading(1 / 3, exact=True)),
+        ("√2", Reading(math.sqrt(2), exact=True)),
+        ("-∞", Reading(-math.inf, exact=True)),
+    ],
+)
+def test_an_answer_claims_as_much_as_it_writes(text, reading):
+    assert read(text, percent=True) == reading
+
+
+def test_a_decimal_comma_is_read_where_it_is_the_sign():
+    assert number("1,5", decimal=",") == 1.5
+    assert number("1,5/2", decimal=",") == 0.75
+    with pytest.raises(InputError, match="thousands"):
+        number("1.234,5", decimal=",")
+
+
+@pytest.mark.parametrize("text", ["", "  ", "null", "NULL", "~"])
+def test_an_empty_cell_says_nothing(text):
+    assert is_empty(text)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("50%", True), ("–2", True), ("0,5", True), ("the", False), ("09:15", False), ("1.5", False)])
+def test_a_damaged_number_is_told_from_a_label(text, meant):
+    assert looks_like_a_number(text) is meant
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_what_a_program_prints_is_read_back_to_the_last_bit(x):
+    assert is_plain(repr(x))
+    assert number(repr(x)) == x
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**6))
+def test_a_fraction_is_the_nearest_float(top, below):
+    assert number(f"{top}/{below}") == float(Fraction(top, below))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=30))
+def test_any_text_is_a_number_or_an_input_error(text):
+    message = "found "
+    try:
+        number(text)
+    except InputError as error:
+        message = error.message
+    assert message.startswith("found ")
+    assert "\n" not in message
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text("0123456789.eE+-_ x\n", max_size=6), max_size=5))
+def test_many_cells_are_judged_as_each_alone(texts):
+    texts = [text for text in texts if "\n" not in text]
+    assert all_plain(texts) == all(is_plain(text) for text in texts) or not texts
