@@ -1,0 +1,288 @@
+"""Which mistake explains a wrong step: a known one if its numbers fit, else the smallest description of what is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attn_cli.engine.attention import solve
+from attn_cli.engine.problem import Array
+from attn_cli.engine.trace import Instead, Trace, turned
+from attn_cli.errors import InputError
+from attn_cli.homework.claims import near
+from attn_cli.homework.mistakes import MISTAKES, Scene
+from attn_cli.homework.places import Placed
+from attn_cli.homework.verdicts import MASKED, MISSING, WRONG, Numbers, Replacements, Work, rounded_step
+
+EXACT, HIDDEN, REACHED = range(3)
+"""How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows."""
+LAST_DIGIT_DIGITS = 3
+COARSEST = 0
+"""Fewest decimals to which somebody may have rounded too early."""
+UNLIKELY = 0.25
+"""A step farther off than this, against its largest number, was not rounded too early."""
+FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
+"""What a mistake raises where its shapes do not fit together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """One way to make a known mistake."""
+
+    code: str
+    instead: Replacements
+    beside: bool
+    values: Mapping[str, Array]
+    """What every step comes to when it is made from our own numbers."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """The mistake that explains a step, and the others that would."""
+
+    code: str
+    also: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Book:
+    """The known mistakes in one problem, worked out once for all its submissions."""
+
+    truth: Trace
+    variants: list[Variant] = field(default_factory=list)
+    _hideable: dict[Any, list[Variant]] = field(default_factory=dict)
+    _different: dict[Any, list[tuple[str, Array]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        scene = Scene(self.truth)
+        for code, entries in MISTAKES.items():
+            for entry in entries:
+                for instead in entry.variants(scene):
+                    values = self._worked(instead)
+                    if values is not None:
+                        self.variants.append(Variant(code, instead, entry.beside, values))
+
+    def _worked(self, instead: Replacements) -> Mapping[str, Array] | None:
+        """Every step's value up to where the shapes no longer fit; None where the mistake is none."""
+        values: dict[str, Array] = {}
+
+        def keep(name: str, mistake: Instead | None) -> Instead:
+            def kept(made: Any) -> Any:
+                made = mistake(made) if mistake else made
+                values[name] = made.value
+                return made
+
+            return kept
+
+        with np.errstate(all="ignore"):
+            try:
+                solve(self.truth.problem, instead={step.name: keep(step.name, instead.get(step.name)) for step in self.truth})
+            except FAILS:
+                if not any(name in values for name in instead):
+                    return None
+        changed = any(name not in values or not _same(values[name], self.truth.step(name).made.value) for name in instead)
+        return values if changed else None
+
+    # ------------------------------------------------------------------ which may have happened
+    def possible(self, step: str, handed: frozenset[str]) -> list[Variant]:
+        """Those at the step itself or at steps before it that were not handed in."""
+        key = step, handed
+        if key not in self._hideable:
+            before = [s.name for s in self.truth]
+            may = {name for name in before[: before.index(step)] if name not in handed} | {step}
+            self._hideable[key] = [
+                v
+                for v in self.variants
+                if set(v.instead) <= may and step in v.values and (not v.beside or "scores" in handed or "raw_scores" in handed)
+            ]
+        return self._hideable[key]
+
+    def reproduces(self, work: Work, placed: Placed) -> bool:
+        """Whether a known mistake gives the whole step exactly as written."""
+        if not placed.fits:
+            return False
+        theirs = placed.fit(placed.answer.value)
+        return any(
+            self._plausible(work, placed, variant, theirs) and self._fit(work, placed, variant, theirs, EXACT) == EXACT
+            for variant in self.possible(placed.step, work.handed)
+        )
+
+    def explain(self, work: Work, placed: Placed, cells: Array) -> Named | None:
+        """The simplest mistake that explains a wrong step, cells in row layout (as written where the shape is another)."""
+        theirs = placed.fit(placed.answer.value) if placed.fits else self._as_rows(placed)
+        codes: list[str] = []
+        if theirs is not None and np.isfinite(theirs[~np.isnan(theirs)]).any():
+            found: list[tuple[int, str]] = []
+            for variant in self.possible(placed.step, work.handed):
+                if self._plausible(work, placed, variant, theirs):
+                    fit = self._fit(work, placed, variant, theirs, REACHED)
+                    if fit is not None:
+                        found.append((fit, variant.code))
+            codes = [code for _, code in sorted(found, key=lambda each: each[0])]
+            described = self._described(work, placed, theirs, cells, bool(codes))
+            if placed.fits and self._too_early(work, placed, theirs):
+                codes.append("rounded_too_early")
+            codes += described
+        unique = tuple(dict.fromkeys(codes))
+        return Named(unique[0], unique[1:]) if unique else None
+
+    def untold(self, work: Work, placed: Placed) -> list[str]:
+        """Known mistakes that differ from right work, but not in the digits given."""
+        key = placed.step, work.handed
+        truth = self.truth.step(placed.step).made.value
+        if key not in self._different:
+            self._different[key] = [
+                (v.code, v.values[placed.step])
+                for v in self.possible(placed.step, work.handed)
+                if v.values[placed.step].shape == truth.shape and not _same(v.values[placed.step], truth)
+            ]
+        if not self._different[key]:
+            return []
+        theirs, half = placed.fit(placed.answer.value), placed.fit(placed.answer.half)
+        half = np.maximum(half, work.tol or 0.0)
+        stacked = np.stack([values for _, values in self._different[key]])
+        same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
+        # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
+        changed = (~near(stacked, truth, 0.0) & ~np.isnan(theirs)).reshape(len(stacked), -1).any(-1)
+        return list(dict.fromkeys(code for (code, _), fits in zip(self._different[key], same & changed, strict=True) if fits))
+
+    # ------------------------------------------------------------------ does one fit?
+    def _plausible(self, work: Work, placed: Placed, variant: Variant, theirs: Array) -> bool:
+        """A quick look at what the mistake gives from our own numbers, before anything is run."""
+        ours = variant.values[placed.step]
+        if ours.shape != theirs.shape:
+            return False
+        if work.tainted():
+            return True
+        unit = max(
+            float(placed.answer.unit.max(initial=0.0)),
+            _unit(placed),
+            *(2 * float(np.nanmax(h, initial=0.0)) for h in work.halves.values()),
+            0.0,
+        )
+        with np.errstate(invalid="ignore"):
+            off = np.nanmax(np.where(np.isfinite(theirs) & np.isfinite(ours), np.abs(theirs - ours), 0.0), initial=0.0)
+        return bool(off <= 12 * unit * (1 + self._largest))
+
+    @property
+    def _largest(self) -> float:
+        return max(
+            float(np.abs(s.made.value[np.isfinite(s.made.value)]).max(initial=0.0))
+            for s in self.truth
+            if s.name not in ("exponentials", "row_sums")
+        )
+
+    def _fit(self, work: Work, placed: Placed, variant: Variant, theirs: Array, most: int) -> int | None:
+        """How well the mistake's numbers fit the whole step; None if they do not."""
+        answer = placed.answer
+        half, given = self._rows(placed, answer.half), self._rows(placed, answer.given)
+        assert half is not None and given is not None
+        for fit, rounding in ((EXACT, 0.0), (HIDDEN, answer.rounding)):
+            if fit > most or (fit == HIDDEN and rounding == 0.0):
+                continue
+            try:
+                ours = work.run(work.written, variant.instead, rounding).step(placed.step).made.value
+            except FAILS:
+                ours = variant.values[placed.step]
+            if ours.shape != theirs.shape:
+                return None
+            holds = near(theirs, ours, half) | ~given | ((ours == -np.inf) & (theirs <= MASKED))
+            if holds.all():
+                return fit
+        if most < REACHED or not placed.fits or work.problem.mode == "hard":
+            return None
+        wanted = ~holds & np.isfinite(theirs)
+        if not np.array_equal(wanted, ~holds):
+            return None
+        try:
+            reached = work.reached(placed, wanted, Numbers(work.written, work.halves), variant.instead, all_or_none=True)
+        except FAILS:
+            return None
+        return REACHED if reached[wanted].all() else None
+
+    def _rows(self, placed: Placed, cells: Array) -> Array | None:
+        return placed.fit(cells) if placed.fits else self._as_rows(placed, cells)
+
+    def _as_rows(self, placed: Placed, cells: Array | None = None) -> Array | None:
+        """Written cells of another shape than the step's, turned into row layout; None where the rows are not equally long."""
+        shape = placed.answer.shape
+        if not shape or 0 in shape:
+            return None
+        array = (placed.answer.value if cells is None else cells).reshape(shape)
+        columns = self.truth.problem.vectors == "columns"
+        return turned("X", array) if columns and placed.step != "row_sums" else array
+
+    # ------------------------------------------------------------------ rounded too early
+    def _too_early(self, work: Work, placed: Placed, theirs: Array) -> bool:
+        """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""
+        answer = placed.answer
+        if isinstance(answer.rounding, np.dtype) or not answer.rounding:
+            return False
+        ours = work.follows(placed, work.run(work.written), work.written)
+        with np.errstate(invalid="ignore"):
+            if np.nanmax(np.abs(theirs - ours), initial=0.0) > UNLIKELY * (1 + np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)):
+                return False
+        names = [step.name for step in self.truth]
+        hidden = [name for name in names[: names.index(placed.step)] if name not in work.handed]
+        half, given = placed.fit(answer.half), placed.fit(answer.given)
+        for instead in self._coarser(hidden, answer.rounding):
+            made = work.run(work.written, instead).step(placed.step).made.value
+            if (near(theirs, made, half) | ~given | ((made == -np.inf) & (theirs <= MASKED))).all():
+                return True
+        return False
+
+    def _coarser(self, hidden: list[str], rounding: float) -> Iterator[Replacements]:
+        decimals = round(-np.log10(rounding))
+        for fewer in range(decimals - 1, COARSEST - 1, -1):
+            coarse = partial(rounded_step, rounding=10.0**-fewer)
+            yield dict.fromkeys(hidden, coarse)
+            if len(hidden) > 1:
+                yield from ({name: coarse} for name in hidden)
+
+    # ------------------------------------------------------------------ the smallest description
+    def _described(self, work: Work, placed: Placed, theirs: Array, cells: Array, known: bool) -> list[str]:
+        """What is off, if no known mistake explains it; beside a known one only what says more than where."""
+        if not placed.fits:
+            truth = self.truth.step(placed.step).made.value
+            half = self._as_rows(placed, placed.answer.unit)
+            across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
+            return ["answer_transposed"] if half is not None and across.shape == theirs.shape and _all_near(theirs, across, half) else []
+        ours = work.follows(placed, work.run(work.written), work.written)
+        unit, digits = placed.fit(placed.answer.unit), placed.fit(placed.answer.digits)
+        found = []
+        across = np.swapaxes(ours, -1, -2) if ours.ndim > 1 else ours
+        if across.shape == theirs.shape and ours.ndim > 1 and _all_near(theirs, across, unit):
+            found.append("answer_transposed")
+        wrong = np.argwhere(cells == WRONG)
+        at = tuple(wrong.T)
+        with np.errstate(invalid="ignore"):
+            if len(wrong) == 2 and near(theirs[at], ours[at][::-1], unit[at]).all() and not near(*ours[at], 0.0):
+                found.append("cells_swapped")
+            if near(-theirs[at], ours[at], unit[at]).all():
+                found.append("sign")
+            off = np.abs(theirs[at] - ours[at]) / np.where(unit[at] > 0, unit[at], np.inf)
+        if known:
+            return found
+        if (digits[at] >= LAST_DIGIT_DIGITS).all() and ((off > 0.5) & (off <= 1.5 + 1e-6)).all():
+            found.append("last_digit")
+        if len(wrong) == 1:
+            found.append("one_cell")
+        elif cells.ndim > 1 and len({tuple(place[:-1]) for place in wrong}) == 1 and (cells != MISSING).any(-1).sum() > 1:
+            found.append("one_row")
+        return found
+
+
+def _all_near(theirs: Array, ours: Array, half: Array) -> bool:
+    return bool((near(theirs, ours, half) | np.isnan(theirs)).all())
+
+
+def _unit(placed: Placed) -> float:
+    return 0.0 if isinstance(placed.answer.rounding, np.dtype) else placed.answer.rounding
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and bool((near(a, b, 1e-12) | (np.isnan(a) & np.isnan(b))).all())

@@ -1,0 +1,403 @@
+"""Marking: the same engine run again, with somebody's own numbers in place of ours.
+
+Each cell is tried in this order: right; rounded, which follows from the writer's own sound numbers (a) as written,
+(b) with steps not handed in rounded as this answer is, or (c) within what all that rounding allows; carried, which
+follows in the same ways from all of the writer's numbers, wrong ones included; wrong. All arrays are in row layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.attention import solve
+from attn_cli.engine.expression import symbol
+from attn_cli.engine.gradient import backward
+from attn_cli.engine.operations import Named
+from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.trace import Instead, Trace
+from attn_cli.homework.claims import Answer, near, rounded, units
+from attn_cli.homework.places import ORDER, Placed, place
+
+MISSING, RIGHT, ROUNDED, CARRIED, WRONG = range(5)
+VERDICTS = ("missing", "right", "rounded", "carried", "wrong")
+"""From the best to the worst."""
+
+MASKED = -1000.0
+"""A masked score may be written as any number up to this one."""
+SINGLE_DIGITS, SINGLE = 7, 1e-6
+"""Single precision: so many digits claimed, so far off."""
+TOO_FAR = 4.0
+"""A cell that is farther off than so many times the first-order reach of the rounding is not looked at again."""
+
+Replacements = Mapping[str, Instead]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Whose numbers a step is worked out from."""
+
+    given: Mapping[str, Array]
+    """Passed on as they are."""
+    half: Mapping[str, Array]
+    """How far each of them may be from what its writer had."""
+
+
+class Explains(Protocol):
+    """What marking asks about mistakes."""
+
+    def reproduces(self, work: Work, placed: Placed) -> bool: ...
+
+    def explain(self, work: Work, placed: Placed, cells: Array) -> Any: ...
+
+    def untold(self, work: Work, placed: Placed) -> list[str]: ...
+
+
+@dataclass(eq=False)
+class Marked:
+    """One answer with its verdicts."""
+
+    placed: Placed
+    cells: Array
+    """A verdict for each written cell."""
+    expected: Array
+    """What each written cell should be; empty where the answer has another shape."""
+    notes: tuple[str, ...] = ()
+    """Codes of what was forgiven: cut_off, single_precision, adjusted, minus_max."""
+
+    mistake: Any = None
+    """What explains a wrong step, if anything does."""
+    untold: tuple[str, ...] = ()
+    """Codes of mistakes that the digits given cannot tell from right work."""
+
+    @property
+    def verdict(self) -> int:
+        return int(self.cells.max(initial=MISSING)) if self.placed.answer.value.size else WRONG
+
+
+@dataclass(eq=False)
+class Work:
+    """One submission to a problem, marked step by step."""
+
+    problem: Problem
+    truth: Trace
+    answers: Sequence[Answer]
+    tol: float | None = None
+    book: Explains | None = None
+    """The known mistakes."""
+
+    marked: list[Marked] = field(default_factory=list)
+    habits: dict[str, Instead] = field(default_factory=dict)
+    """Other ways to do a step that are right too."""
+    handed: frozenset[str] = frozenset()
+    """The steps of which something was handed in that can be passed on."""
+    written: dict[str, Array] = field(default_factory=dict)
+    """All numbers of the steps marked so far, as written."""
+    sound: dict[str, Array] = field(default_factory=dict)
+    """Those of them that are right or rounded."""
+    halves: dict[str, Array] = field(default_factory=dict)
+    """How far each written number may be from what its writer had; NaN where nothing was written."""
+    _runs: dict[Any, tuple[Trace, object]] = field(default_factory=dict)
+    """Each run by the identities of what went into it, which is kept alive beside its trace."""
+
+    def mark(self) -> list[Marked]:
+        placed = sorted((place(answer, self.truth) for answer in self.answers), key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
+        self.handed = frozenset(p.step for p in placed if p.fits and p.answer.given.any())
+        self._find_habits(placed)
+        for each in placed:
+            self.marked.append(self._mark(each) if each.fits else self._misshapen(each))
+        return self.marked
+
+    # ------------------------------------------------------------------ the engine, run again
+    def run(self, given: Mapping[str, Array], instead: Replacements | None = None, rounding: Any = 0.0) -> Trace:
+        """Work the problem from somebody's numbers; steps not handed in are rounded where a rounding is said."""
+        key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
+        if key not in self._runs:
+            replaced = self.replaced(instead)
+            if rounding != 0.0:
+                for step in self.truth:
+                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, rounding=rounding))
+            with np.errstate(all="ignore"):
+                trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
+            self._runs[key] = trace, (given, instead)
+        return self._runs[key][0]
+
+    def replaced(self, instead: Replacements | None) -> dict[str, Instead]:
+        """The writer's habits, then a mistake."""
+        both: dict[str, Instead] = dict(self.habits)
+        for name, mistake in (instead or {}).items():
+            both[name] = _after(both.get(name), mistake)
+        return both
+
+    def follows(self, placed: Placed, trace: Trace, given: Mapping[str, Array]) -> Array:
+        """What a step comes to in a run; where it was answered under another name too, what was answered there."""
+        made = trace.step(placed.step).made.value
+        before = given.get(placed.step)
+        return made if before is None else np.where(np.isnan(before), made, before)
+
+    # ------------------------------------------------------------------ one answer
+    def _mark(self, placed: Placed) -> Marked:
+        answer = placed.answer
+        theirs, half, given = placed.fit(answer.value), placed.fit(answer.half), placed.fit(answer.given)
+        truth = self.run({}).step(placed.step).made.value
+        cells = np.where(given, WRONG, MISSING)
+        notes: list[str] = []
+        right = given & self._right(theirs, truth, half)
+        cells[right] = RIGHT
+        if placed.step in self.habits:
+            notes.append("minus_max")
+        if (cells == WRONG).any():
+            self._follow(placed, cells, notes, ROUNDED, Numbers(self.sound, self.halves))
+        if (cells == WRONG).any() and self.tainted():
+            self._follow(placed, cells, notes, CARRIED, Numbers(self.written, self.halves))
+        mistake, untold = None, []
+        if self.book is not None:
+            if (cells == WRONG).any():
+                mistake = self.book.explain(self, placed, cells)
+            elif (cells == RIGHT).any() and (cells <= RIGHT).all():
+                untold = self.book.untold(self, placed)
+        self._pass_on(placed, theirs, truth, cells)
+        return Marked(placed, placed.show(cells), placed.show(truth), tuple(dict.fromkeys(notes)), mistake, tuple(untold))
+
+    def _misshapen(self, placed: Placed) -> Marked:
+        """Nothing is stretched: every cell of an answer of another shape is wrong."""
+        cells = np.where(placed.answer.given, WRONG, MISSING)
+        mistake = self.book.explain(self, placed, cells) if self.book is not None else None
+        return Marked(placed, cells, np.empty(0), mistake=mistake)
+
+    def _right(self, theirs: Array, truth: Array, half: Array) -> Array:
+        right = near(theirs, truth, half) | (np.isnan(theirs) & np.isnan(truth)) | ((truth == -np.inf) & (theirs <= MASKED))
+        if self.tol is not None:
+            for at in np.argwhere(~right & (np.abs(theirs - truth) <= 2 * self.tol)):
+                cell = tuple(at)
+                right[cell] = abs(Decimal(repr(float(theirs[cell]))) - Decimal(f"{truth[cell]:.12g}")) <= Decimal(repr(self.tol))
+        return np.asarray(right)
+
+    def tainted(self) -> bool:
+        """Whether anything wrong was passed on."""
+        return any(not np.array_equal(self.written[name], self.sound[name], equal_nan=True) for name in self.written)
+
+    def _follow(self, placed: Placed, cells: Array, notes: list[str], verdict: int, numbers: Numbers) -> None:
+        """Give the verdict to those wrong cells that follow from the numbers."""
+        answer = placed.answer
+        theirs, half, unit, digits = (placed.fit(part) for part in (answer.value, answer.half, answer.unit, answer.digits))
+        as_written = self.follows(placed, self.run(numbers.given), numbers.given)
+        sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
+        cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
+        for code, holds in _HONEST.items():
+            if not (cells == WRONG).any():
+                return
+            for ours in sources:
+                found = (cells == WRONG) & holds(theirs, ours, unit, digits, placed.step, cells)
+                if found.any():
+                    cells[found] = verdict
+                    notes.append(code)
+        if not (cells == WRONG).any():
+            return
+        if answer.rounding != 0.0:
+            trace = self.run(numbers.given, rounding=answer.rounding)
+            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace, numbers.given), half)] = verdict
+        left = (cells == WRONG) & np.isfinite(theirs)
+        if left.any() and self.problem.mode != "hard":
+            reached = self.reached(placed, left, numbers)
+            if reached.any() and not (self.book and self.book.reproduces(self, placed)):
+                cells[reached] = verdict
+
+    def _pass_on(self, placed: Placed, theirs: Array, truth: Array, cells: Array) -> None:
+        """Let later steps start from what was written here."""
+        step = placed.step
+        theirs = np.where((truth == -np.inf) & (cells == RIGHT), -np.inf, theirs)
+        usable = np.where((cells == MISSING) | np.isinf(theirs) & (truth != -np.inf), np.nan, theirs)
+        wrong = cells == WRONG
+        values = usable[~np.isnan(usable)]
+        if wrong.any() and values.size > 1 and np.ptp(values) == 0:
+            usable = np.where(wrong, np.nan, usable)
+        sound = np.where(cells <= ROUNDED, usable, np.nan)
+        own = self.run(self.written).step(step).made.value if self.written else truth
+        exact = near(theirs, truth, 0.0) | near(theirs, own, 0.0)
+        half = np.where(cells == MISSING, np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
+        for kept, new in ((self.written, usable), (self.sound, sound), (self.halves, half)):
+            kept[step] = new if step not in kept else np.where(np.isnan(new), kept[step], new)
+        self.written, self.sound = dict(self.written), dict(self.sound)
+
+    # ------------------------------------------------------------------ how far rounding may have moved a cell
+    def reached(
+        self, placed: Placed, wanted: Array, numbers: Numbers, instead: Replacements | None = None, all_or_none: bool = False
+    ) -> Array:
+        """Those wanted cells that lie within what the rounding of written and hidden steps allows."""
+        theirs, half = placed.fit(placed.answer.value), placed.fit(placed.answer.half)
+        trace = self.run(numbers.given, instead)
+        made = trace.step(placed.step).made
+        if made.value.shape != theirs.shape:
+            return np.zeros(wanted.shape, bool)
+        made = _by_hand(made)
+        ours = self.follows(placed, trace, numbers.given)
+        widths = self._widths(trace, placed, numbers)
+        reached = np.zeros(wanted.shape, bool)
+        worst_first = sorted(map(tuple, np.argwhere(wanted)), key=lambda at: -abs(theirs[at] - ours[at]))
+        for at in worst_first:
+            reached[at] = self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
+            if all_or_none and not reached[at]:
+                break
+        return reached
+
+    def _widths(self, trace: Trace, placed: Placed, numbers: Numbers) -> dict[str, Array]:
+        """How far each number that this step starts from may be from what its writer had."""
+        widths: dict[str, Array] = {}
+        for step in trace:
+            if step.name == placed.step:
+                break
+            value = step.made.value
+            hidden = np.zeros(value.shape) if _as_given(step.made) else _hidden(value, placed.answer.rounding)
+            half = numbers.half.get(step.name)
+            if half is not None and half.shape == value.shape:
+                hidden = np.where(np.isnan(half), hidden, half)
+            if hidden.any():
+                widths[step.name] = hidden
+        return widths
+
+    def _reaches(
+        self,
+        placed: Placed,
+        at: tuple[int, ...],
+        theirs: float,
+        half: float,
+        ours: float,
+        made: Named,
+        widths: Mapping[str, Array],
+        numbers: Numbers,
+        instead: Replacements | None,
+    ) -> bool:
+        """Two runs, with every number it starts from moved along the sign of this cell's gradient."""
+        if near(np.array(theirs), np.array(ours), half):
+            return True
+        one = np.zeros(made.value.shape)
+        one[at] = 1.0
+        slopes: dict[str, Array] = {}
+
+        def cut(name: str, gradient: Named) -> Named:
+            """What was written does not move with what stands before it."""
+            given = numbers.given.get(name)
+            if name in widths:
+                slopes[name] = gradient.value
+            if given is None or given.shape != gradient.value.shape:
+                return gradient
+            return replace(gradient, value=np.where(np.isnan(given), gradient.value, 0.0))
+
+        with np.errstate(all="ignore"):
+            backward(made, op.given("one", one, symbol("1")), cut)
+        slopes = {name: np.nan_to_num(slope) for name, slope in slopes.items()}
+        reach = sum(float(np.sum(np.abs(slope) * widths[name])) for name, slope in slopes.items())
+        if abs(theirs - ours) > TOO_FAR * reach + 1.000001 * half:
+            return False
+        side = 1.0 if theirs > ours else -1.0
+        nudge = {name: side * np.sign(slope) * widths[name] for name, slope in slopes.items()}
+        with np.errstate(all="ignore"):
+            moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
+        farthest = max(side * float(moved), side * ours)
+        return bool(side * theirs <= farthest or near(np.array(theirs), np.array(side * farthest), half))
+
+    # ------------------------------------------------------------------ other right ways
+    def _find_habits(self, placed: Sequence[Placed]) -> None:
+        """Exponentials of scores minus their row's maximum, in those rows where they were written."""
+        answers = [p for p in placed if p.step in ("exponentials", "row_sums") and p.fits and p.name == p.step]
+        if not answers or "exponentials" not in self.truth:
+            return
+        given: dict[str, Array] = {
+            p.step: p.fit(p.answer.value) for p in placed if p.fits and ORDER.index(p.step) < ORDER.index("exponentials")
+        }
+        made = self.run(given).step("exponentials").made
+        if made.operands[0].operation == op.subtract:
+            return
+        scores = made.operands[0].value
+        top = np.max(scores, axis=-1, keepdims=True)
+        with np.errstate(all="ignore"):
+            less = np.exp(np.where(np.isfinite(top), scores - top, scores))
+        rows = np.zeros(scores.shape[:-1], bool)
+        for p in answers:
+            theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
+            plain, lessened = (made.value, less) if p.step == "exponentials" else (made.value.sum(-1), less.sum(-1))
+            off = ~near(theirs, plain, half) & ~np.isnan(theirs)
+            nearer = np.abs(theirs - lessened) < np.abs(theirs - plain)
+            if p.step == "exponentials":
+                rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1)
+            else:
+                rows |= off & nearer
+        if rows.any():
+            self.habits["exponentials"] = partial(_minus_max, rows=rows)
+
+
+# ------------------------------------------------------------------ honest habits
+def _cut_off(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
+    """Digits cut off instead of rounded."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.trunc(ours / unit + np.sign(ours) * 1e-6) * unit
+    return np.asarray((unit > 0) & near(theirs, kept, unit * 1e-6))
+
+
+def _single(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
+    """Worked in single precision."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((digits >= SINGLE_DIGITS) & (np.abs(theirs - ours) <= SINGLE * np.maximum(1, np.abs(ours))))
+
+
+def _adjusted(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
+    """A row of weights changed by a unit here and there so that it adds up to exactly 1."""
+    if step != "weights":
+        return np.zeros(theirs.shape, bool)
+    finest = np.min(np.where(unit > 0, unit, np.inf), axis=-1, keepdims=True)
+    rows = (near(theirs, ours, np.where(np.isfinite(finest), finest, 0)).all(-1)) & (cells != MISSING).all(-1)
+    for at in np.argwhere(rows):
+        row = tuple(at)
+        rows[row] = sum(Decimal(repr(float(cell))) for cell in theirs[row]) == 1
+    return np.broadcast_to(rows[..., None], theirs.shape)
+
+
+_HONEST = {"cut_off": _cut_off, "single_precision": _single, "adjusted": _adjusted}
+
+
+# ------------------------------------------------------------------ what the runs are made of
+def _after(first: Instead | None, second: Instead) -> Instead:
+    return second if first is None else lambda made: second(first(made))
+
+
+def rounded_step(made: Named, rounding: Any) -> Named:
+    """A step as its writer would have rounded it; what the problem gives stays as it is."""
+    return made if _as_given(made) else replace(made, value=rounded(made.value, rounding))
+
+
+def _as_given(made: Named) -> bool:
+    """Whether the problem gives the numbers, at most cut into heads."""
+    while isinstance(made.operation, op.Reindex):
+        made = made.operands[0]
+    return made.operation is None
+
+
+def _hidden(value: Array, rounding: Any) -> Array:
+    """Half a unit wherever rounding would change the number."""
+    half = units(value, rounding) / 2
+    exact = near(rounded(value, rounding), value, 0.0)
+    return np.where(exact | ~np.isfinite(value), 0.0, half)
+
+
+def _by_hand(made: Named) -> Named:
+    """Weights as E / Z, so that the gradient passes through what was written for E and Z."""
+    if not isinstance(made.operation, op.Softmax):
+        return made
+    e, z, _ = made.operands
+    return op.divide(e, op.Reindex(lambda a: a[..., None], "every key")(z))
+
+
+def _minus_max(made: Named, rows: Array) -> Named:
+    """exp(S − row maximum) in some rows."""
+    scores = made.operands[0]
+    first = np.argmax(scores.value, axis=-1)[..., None]
+    top = op.Reindex(lambda a: np.take_along_axis(a, first, -1), "row max")(scores)
+    use = op.given("rows", rows[..., None].astype(float), symbol("1"))
+    return op.exp(op.subtract(scores, op.multiply(top, use)))
