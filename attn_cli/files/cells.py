@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from attn_cli.errors import InputError
 
-_DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
 _ALL_PLAIN = re.compile(rf"(?:[+-]?{_DECIMAL}\n)*+")
 _TOKEN = re.compile(rf"\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))", re.IGNORECASE)

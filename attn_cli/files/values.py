@@ -39,7 +39,7 @@ class Value:
         node = self.node
         if self.option or isinstance(node, np.ndarray):
             return Place(self.file)
-        if len(cell) == 1 and isinstance(node, Items) and (rows := [row for row in node.items if isinstance(row, Items)]):
+        if len(cell) == 1 and isinstance(node, Items) and (rows := [row for row in node.items if isinstance(row, Items)]) == node.items:
             if len(rows) == 1:  # a vector written as one row
                 cell = (0, *cell)
             elif all(len(row.items) == 1 for row in rows):  # or as one column

@@ -196,7 +196,8 @@ def test_a_mask_is_true_and_false_or_one_and_zero(here):
         ("Q: {a: 1}\n", "p.yaml:1:4: Q: found a mapping, expected a matrix, a list of rows such as [[1, 0], [0, 1]]"),
         (
             "Q:\n",
-            "p.yaml:1:3: Q: found nothing, expected a matrix, a list of rows such as [[1, 0], [0, 1]]; leave the key out if it is not given",
+            "p.yaml:1:3: Q: found nothing, expected a matrix, a list of rows such as [[1, 0], [0, 1]]; "
+            "leave the key out if it is not given",
         ),
         ("Q: [[], []]\n", "p.yaml:1:4: Q: holds no number; expected at least one row and one column"),
         ("Q: [[1, null]]\n", "p.yaml:1:9: Q[1,2]: found 'null', expected a number; write the number that belongs there"),
