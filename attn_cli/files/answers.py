@@ -12,7 +12,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, read
-from attn_cli.files.gather import TABLE_SUFFIXES, TREE_SUFFIXES, Reading, _entries, read_matrix, read_tree
+from attn_cli.files.gather import TABLE_SUFFIXES, TREE_SUFFIXES, Reading, files_in, read_matrix, read_tree
 from attn_cli.files.text import ZIP_MAGIC, read_bytes, shown
 from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Cell, Value
@@ -34,8 +34,7 @@ def read_answers(path: str, *, encoding: str | None = None, decimal: str | None 
     notes: list[Note] = []
     steps: dict[str, Value] = {}
     if Path(path).is_dir():
-        entries = _entries(Path(path))
-        for entry in entries:
+        for entry in files_in(Path(path)):
             _merge(steps, _file(str(entry), reading, notes), str(entry))
     else:
         steps = _file(path, reading, notes)

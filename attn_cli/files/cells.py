@@ -11,10 +11,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attn_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
@@ -96,6 +98,11 @@ def looks_like_a_number(text: str) -> bool:
     return fault is not None and fault.numeric
 
 
+def has_hint(text: str) -> bool:
+    """Whether there is more to say about a text than that it is no number."""
+    return _fault(text) is not None
+
+
 def show(text: str) -> str:
     """A text as messages quote it: on one line, not too long."""
     if not text.strip():
@@ -165,6 +172,8 @@ class _Formula:
 
     def _quotient(self) -> tuple[Fraction, Fraction] | None:
         """As (r, s), which stands for r·√s."""
+        from fractions import Fraction
+
         sign = -1 if self._symbol("-", "+") == "-" else 1
         top = self._product()
         if top is None:
@@ -180,6 +189,8 @@ class _Formula:
         return sign * top[0] / below[0], top[1] / below[1]
 
     def _product(self) -> tuple[Fraction, Fraction] | None:
+        from fractions import Fraction
+
         factor = self._number()
         if factor is None:
             root = self._root()
@@ -191,6 +202,8 @@ class _Formula:
         return factor, root
 
     def _number(self) -> Fraction | None:
+        from fractions import Fraction
+
         if self.next < len(self.tokens) and (text := self.tokens[self.next][0]):
             self.next += 1
             exponent = re.split("[eE]", text)[1:]
@@ -293,15 +306,14 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
     (r"[+-]?[0-9]*//.*[0-9]", _same("write a fraction with a single stroke, such as 1/3"), False),
     (r"[+-]?[0-9]+\.[0-9]*\.[0-9.]*", _same("it has more than one decimal point"), False),
 ]
-_COMPILED = [(re.compile(pattern), hint, numeric) for pattern, hint, numeric in _HINTS]
 _LOOKALIKES = str.maketrans({"o": "0", "O": "0", "l": "1", "I": "1", "О": "0", "о": "0", "З": "3"})
 
 
 def _fault(text: str) -> _Fault | None:
     """Why a cell is no number, as far as one can tell."""
     text = text.strip()[:200]
-    for pattern, hint, numeric in _COMPILED:
-        if pattern.fullmatch(text):
+    for pattern, hint, numeric in _HINTS:  # compiled on first use only: most runs never see a fault
+        if re.fullmatch(pattern, text):
             return _Fault(hint(text), numeric)
     folded = unicodedata.normalize("NFKC", text)
     if (

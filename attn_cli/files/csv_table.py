@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, Place
-from attn_cli.files.cells import looks_like_a_number, read, show
+from attn_cli.files.cells import has_hint, looks_like_a_number, read, show
 from attn_cli.files.tree import Items, Node, Scalar
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", " ": "blanks"}
@@ -46,7 +46,7 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
     notes: list[Note] = []
     if decimal == "," and separator == ",":
         notes.append(Note("csv_comma_separates", {"file": file}))
-    rows, trailing = _without_trailing_column(rows, file, answers)
+    rows, trailing = _without_trailing_column(rows, file, is_number, answers)
     if trailing:
         notes.append(Note("csv_trailing_column", {"file": file}))
     if sign == ",":
@@ -63,7 +63,9 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
     if first_kept:
         notes.append(Note("csv_first_row_kept", {"file": file}))
     if not rows or not any(rows):
-        raise InputError("holds no numbers; expected one row of numbers a line, such as 1,0.5", place=Place(file))
+        taken = " and ".join(what for what, found in (("first column as labels", labels), ("first row as a header", header)) if found)
+        read_as = f" beside its {taken}" if taken else ""
+        raise InputError(f"holds no numbers{read_as}; expected one row of numbers a line, such as 1,0.5", place=Place(file))
     _check_lengths(rows, file, separator)
     items: list[Node] = [Items(list(row), row[0].line, row[0].column) for row in rows]
     return Table(Items(items, rows[0][0].line, 1), labels, header, tuple(notes), sign)
@@ -198,13 +200,14 @@ def _number_test(sign: str, answers: bool, truths: bool) -> Callable[[str], bool
 # ---- what the rows mean
 
 
-def _without_trailing_column(rows: list[Row], file: str, answers: bool) -> tuple[list[Row], bool]:
+def _without_trailing_column(rows: list[Row], file: str, is_number: Callable[[str], bool], answers: bool) -> tuple[list[Row], bool]:
     """Take an empty last column off. The first row, if it is a header, may lack the separator at its end."""
     width = max(len(row) for row in rows)
     if width == 1:
         return rows, False
     full = [len(row) == width and not row[-1].text and not row[-1].quoted for row in rows]
-    if all(full[1:]) and (full[0] or (len(rows) > 1 and len(rows[0]) == width - 1)):
+    short_header = len(rows) > 1 and len(rows[0]) == width - 1 and not any(is_number(cell.text) for cell in rows[0])
+    if all(full[1:]) and (full[0] or short_header):
         return [row[: width - 1] for row in rows], True
     for row, empty in zip(rows, full, strict=True):
         if empty and not answers and any(len(other) < width for other in rows):
@@ -268,7 +271,9 @@ def _header(
         return None, rows, False
     if not any(is_number(cell.text) for cell in first):
         return tuple(cell.text for cell in first), rows[1:], False
-    odd = next(cell for cell in texts if not looks_like_a_number(cell.text))
+    odd = next((cell for cell in texts if not has_hint(cell.text)), None)
+    if odd is None:
+        return None, rows, False
     raise InputError(
         f"found {show(odd.text)} beside numbers in the first row; a header holds no numbers, and a row of data nothing else: "
         "mend the cell, or name every column",

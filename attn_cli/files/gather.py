@@ -172,7 +172,7 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
 
 
 def _folder(found: Gathered, folder: Path, reading: Reading) -> None:
-    entries = _entries(folder)
+    entries = files_in(folder)
     settings = [entry for entry in entries if entry.stem.lower() == "problem" and entry.suffix.lower() in TREE_SUFFIXES]
     if not settings and not is_problem_folder(folder):
         raise InputError("is a folder without X.csv, Q.csv or scores.csv; expected a problem", place=Place(str(folder)))
@@ -197,7 +197,7 @@ def _folder(found: Gathered, folder: Path, reading: Reading) -> None:
         _add(found, key, _from_file(key, str(entry), reading, found.notes), reading, folder)
 
 
-def _entries(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     """The files of a folder that can mean something: hidden ones, notes in Markdown and desktop litter do not."""
     try:
         entries = sorted(folder.iterdir())
@@ -223,7 +223,8 @@ def _key_of(name: str) -> str | None:
     if key == "mask":
         return f"mask.{tail}" if tail in keys.MASK_PARTS else None
     if key == "answers":
-        return f"answers.{tail}"
+        step = keys.canonical(tail, keys.STEPS)
+        return f"answers.{step}" if step else None
     return f"{key}.{tail}" if tail in keys.parameters().get(key, {}) else None
 
 

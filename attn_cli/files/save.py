@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from attn_cli.errors import UsageError
@@ -33,6 +32,8 @@ def save(path: str | Path, content: str | bytes) -> None:
 def _replace(target: Path, data: bytes) -> None:
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError("the file is read-only")
+    import tempfile  # drags half the standard library in, so only when something is written
+
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -79,7 +79,7 @@ def as_numbers(
                 array[position] = number(text, value.decimal)
             except InputError as error:
                 raise value.error(error.message, key, _unravel(int(position), shape)) from None
-            if not plain and not is_plain(text):
+            if not plain and not is_plain(text := text.strip()):
                 written[_unravel(int(position), shape)] = text
         array = array.reshape(shape)
     if axes == (1,) and array.ndim == 2 and 1 in array.shape:
@@ -176,7 +176,7 @@ def _cells(value: Value, key: str, shape: tuple[int, ...]) -> list[Scalar]:
             what = "a list of numbers, as in the other rows" if depth == len(shape) - 1 else "a list of rows"
             raise value.error(f"found {describe(node)} where a row belongs; expected {what}", key, at)
         if len(node.items) != shape[depth]:
-            raise value.error(_ragged(value, node, shape, depth, at), key, at)
+            raise value.error(_ragged(value, key, node, shape, depth), key, at)
         if depth == len(shape) - 1 and all(type(item) is Scalar for item in node.items):
             cells.extend(node.items)  # type: ignore[arg-type]
             return
@@ -188,7 +188,7 @@ def _cells(value: Value, key: str, shape: tuple[int, ...]) -> list[Scalar]:
     return cells
 
 
-def _ragged(value: Value, row: Items, shape: tuple[int, ...], depth: int, at: Cell) -> str:
+def _ragged(value: Value, key: str, row: Items, shape: tuple[int, ...], depth: int) -> str:
     first: Node = value.node  # type: ignore[assignment]
     for _ in range(depth):
         assert isinstance(first, Items)
@@ -197,7 +197,7 @@ def _ragged(value: Value, row: Items, shape: tuple[int, ...], depth: int, at: Ce
     longer = row if len(row.items) > len(first.items) else first
     what = "number" if depth == len(shape) - 1 else "row"
     count = f"{len(row.items)} {what}" + ("" if len(row.items) == 1 else "s")
-    hint = _decimal_comma(longer) if depth == len(shape) - 1 else ""
+    hint = _decimal_comma(longer) if depth == len(shape) - 1 and not key.startswith("mask") else ""
     return f"this row has {count}, the first has {shape[depth]}; every row needs as many{hint}"
 
 

@@ -142,7 +142,9 @@ class _Reader:
             message = "* and & have a meaning of their own in YAML: put a text that holds them in quotes"
         elif "mapping values are not allowed" in problem:
             message = "a colon and a blank make a key here: put a text that holds ': ' in quotes, or mend the indentation"
-        elif "quoted scalar" in (why.context or "") or "unexpected end of stream" in problem:
+        elif "quoted scalar" in (why.context or "") and "unexpected" not in problem:
+            message = f"{problem}: in double quotes a backslash starts an escape, so write it as \\\\, or use single quotes"
+        elif "quoted scalar" in (why.context or ""):
             if why.context_mark:
                 line, column = why.context_mark.line + 1, why.context_mark.column + 1
             message = "the quote that opens here is never closed: close it, or put a text that holds a quote in other quotes"
@@ -156,7 +158,9 @@ class _Reader:
         elif "nesting" in problem or "depth" in problem:
             message = "lists are nested too deep; a matrix is a list of rows"
         elif "expected" in problem:
-            plain = problem.replace("expected node content", "a value is missing here")
+            plain = problem.replace("expected node content", "a value is missing here").replace(
+                "expected key", "a key such as X: is expected here"
+            )
             message = f"{plain}: check the brackets, and put labels such as - ? | > ! in quotes"
         else:
             message = f"{problem}: check indentation and brackets, and put texts with special characters in quotes"

@@ -158,3 +158,12 @@ def test_any_text_is_a_table_or_an_input_error(text):
         message = str(error)
     assert len(widths) == 1
     assert "\n" not in message
+
+
+def test_a_data_row_without_the_others_separator_is_no_header():
+    assert refused("0.5,1\n1.5,2,\n").startswith("x.csv:2:7: this row ends with a separator and so has an empty cell 3, others do not")
+
+
+@pytest.mark.parametrize("cell", ["1:30", "0x10", "–2", "50%", "2 1/2"])
+def test_a_number_with_a_hint_in_the_first_row_keeps_its_hint(cell):
+    assert cells(f"{cell},2\n1,2\n")[0] == [cell, "2"]
