@@ -178,6 +178,11 @@ def _unquoted(line: str, number: int, separator: str) -> Row:
         return [Scalar(match.group(), number, match.start() + 1) for match in re.finditer(r"[^ \t]+", line)]
     row: Row = []
     at = 0
+    if not any(blank in line for blank in " \t" if blank != separator) and line.isascii() and line.isprintable():
+        for part in line.split(separator):
+            row.append(Scalar(part, number, at + 1))
+            at += len(part) + 1
+        return row
     for part in line.split(separator):
         row.append(Scalar(part.strip(), number, at + len(part) - len(part.lstrip()) + 1 if part.strip() else at + 1))
         at += len(part) + 1

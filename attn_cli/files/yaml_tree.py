@@ -80,6 +80,11 @@ class _Reader:
                 self.open.add(event.anchor)
             children: list[Node] = []
             for child in events:
+                if type(child) is yaml.ScalarEvent and child.tag is None and child.anchor is None:  # a cell, by far the most
+                    mark: Any = child.start_mark
+                    children.append(Scalar(child.value, mark.line + 1, mark.column + 1, bool(child.style)))
+                    size += 1
+                    continue
                 if isinstance(child, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
                     break
                 found, weight = self._node(child, events, depth + 1)
@@ -87,6 +92,7 @@ class _Reader:
                 size += weight
             node = Items(children, line, column) if isinstance(event, yaml.SequenceStartEvent) else self._pairs(children, line, column)
             self.open.discard(event.anchor)
+            self.written += len(children)
         if event.anchor:
             self.anchors[event.anchor] = node, size
         return node, size
