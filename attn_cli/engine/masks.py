@@ -21,7 +21,7 @@ def allowed(mask: Mask, h: int, n: int, m: int, *, columns: bool = False) -> Arr
         may = may & (np.arange(m) < mask.lengths)
     for matrix, value in ((mask.keep, True), (mask.drop, False)):
         if matrix is not None:
-            may = may & (_fitted(matrix, h, n, m, columns) == value)
+            may = may & (fitted(matrix, h, n, m, columns) == value)
     return may
 
 
@@ -42,9 +42,10 @@ def band(mask: Mask, queries: Array, keys: Array) -> Array:
     return may
 
 
-def _fitted(matrix: Array, h: int, n: int, m: int, columns: bool) -> Array:
+def fitted(matrix: Array, h: int, n: int, m: int, columns: bool) -> Array:
+    """A matrix of a mask, without a head axis of 1; raises InputError where its shape or its values are no mask's."""
     if matrix.shape in ((m,), (1, m), (n, m)) or (matrix.shape == (h, n, m)):
-        if not np.isin(matrix, (0, 1)).all():
+        if matrix.dtype != bool and not np.isin(matrix, (0, 1)).all():
             strange = matrix[~np.isin(matrix, (0, 1))].flat[0]
             raise InputError(f"holds {strange:g}, expected 0, 1, true or false; to add numbers to the scores, use bias", key="mask")
         return matrix[0] if h == 1 and matrix.ndim == 3 else matrix

@@ -166,7 +166,7 @@ class Sparsemax(Threshold):
         total = np.cumsum(z, axis=-1)
         support = np.sum((1 + count * z > total) & open_, axis=-1, keepdims=True)
         last = np.maximum(support - 1, 0)
-        return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1))
+        return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1).astype(s.dtype))
 
     def value(self, *arrays: Array) -> Array:
         return np.maximum(arrays[0] - self.threshold(arrays[0]), 0)

@@ -286,7 +286,10 @@ def _check_tokens(problem: Problem, sizes: Sizes) -> None:
 def open_cells(problem: Problem, sizes: Sizes) -> Array:
     """True where mask and bias let a query attend: (n, m) or (h, n, m)."""
     may = allowed(problem.mask, sizes.h, sizes.n, sizes.m) if problem.mask is not None else np.ones((sizes.n, sizes.m), bool)
-    return may & (problem.bias > -np.inf) if problem.bias is not None else may
+    if problem.bias is not None:
+        bias = problem.bias[0] if sizes.h == 1 and problem.bias.ndim == 3 else problem.bias
+        may = may & (bias > -np.inf)
+    return may
 
 
 def _check_finite(problem: Problem, sizes: Sizes) -> None:
