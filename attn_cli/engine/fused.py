@@ -1,0 +1,668 @@
+"""Attention for big inputs: the output alone, without ever holding n × m scores.
+
+The idea, for one head:
+
+    for rows in blocks of queries:            # they do not need each other, so each may have a thread of its own
+        for keys in tiles of the keys they see:
+            s = q[rows]·k[keys]ᵀ              # then scale, softcap, bias, mask and temperature
+            e = exp(s)
+            z += row sums of e
+            o += e·v[keys]
+        output[rows] = o / z
+
+where exp(s) might overflow, s is lessened by the largest score met so far, and o and z are brought to each new largest
+(Milakov and Gimelshein 2018; Rabe and Staats 2021). It is the same attention as `attention.solve`; a law test holds the
+two together for every score function and mode.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.attention import affine, cut, project, raw_scores, refuse_overflow
+from attn_cli.engine.expression import symbol
+from attn_cli.engine.masks import allowed, fitted, shape_text
+from attn_cli.engine.modes import MODES
+from attn_cli.engine.operations import Named
+from attn_cli.engine.plan import Sizes, plan
+from attn_cli.engine.problem import Array, Mask, Problem
+from attn_cli.engine.registry import did_you_mean
+from attn_cli.engine.trace import Recorder
+from attn_cli.errors import InputError
+
+ROWS, KEYS = 256, 512
+"""Queries in a block and keys in a tile: their float32 scores (512 KB) stay in a core's cache from product to product,
+and both products are large enough to run at full speed."""
+HIDDEN = 1 << 17
+"""Cells in a piece of the additive hidden layer, which is worked over three or four times while it is in the cache."""
+WHOLE = 1 << 16
+"""Scores in a piece of work for modes that need whole rows; they make about ten arrays of that size on the way."""
+SMALL = 1 << 16
+"""Problems of at most so many scores are one batched block: starting threads would cost more than the work."""
+
+Head = int | None
+"""One query head; None for all of them at once, where the problem is small."""
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    score: str = "scaled",
+    mode: str = "soft",
+    mask: Any = None,
+    bias: Any = None,
+    scale: float | None = None,
+    temperature: float = 1.0,
+    softcap: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Array:
+    """The output of attention for arrays of any size: (n, d), (m, d), (m, d_v) -> (n, d_v), or all with a head axis before.
+
+    Keys and values may have fewer heads than queries, each serving consecutive ones. `mask` is "causal", an array (n × m,
+    h × n × m or m) in which true or 1 means "may attend", or a mapping of `causal`, `offset`, `window`, `lengths`, `keep`
+    and `drop`; `parameters` are the arrays that `score` takes by name, such as {"W_q": …, "W_k": …, "v": …}. float16 and
+    float32 come back as they went in (float16 is worked in float32); everything else is worked in float64.
+
+    Raises InputError where the arrays do not fit together.
+    """
+    arrays = {"Q": np.asarray(q), "K": np.asarray(k), "V": np.asarray(v)}
+    dtype = _dtype(arrays)
+    problem = Problem(
+        Q=arrays["Q"].astype(dtype, copy=False),
+        K=arrays["K"].astype(dtype, copy=False),
+        V=arrays["V"].astype(dtype, copy=False),
+        score=score,
+        mode=mode,
+        scale=scale,
+        temperature=temperature,
+        softcap=softcap,
+        parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
+        mask=_mask(mask),
+        bias=None if bias is None else np.asarray(bias),
+        seed=seed,
+        dtype=dtype,
+    )
+    problem, sizes = _planned(problem)
+    out = _Work(problem, sizes, *(_with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
+    out = out if arrays["Q"].ndim == 3 else out[0]
+    return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
+
+
+def output_only(problem: Problem) -> Array:
+    """The output of a whole problem, as `solve(problem)["output"]` has it, without the steps between."""
+    problem, sizes = _planned(problem.as_dtype())
+    if sizes.d_v is None:
+        raise InputError("there is no output without values; give V, or X to make them from")
+
+    def heads(name: str, count: int) -> Array:
+        return _with_heads(cut(project(name, problem), count, sizes.h).value)
+
+    given = problem.scores is not None
+    q, k = (None, None) if given else (heads("Q", sizes.h), heads("K", sizes.kv_heads))
+    made = op.given("heads", _Work(problem, sizes, q, k, heads("V", sizes.kv_heads)).output(), symbol("O"))
+    joined = op.join_heads(made) if sizes.h > 1 else replace(made, value=made.value[0])
+    out = affine(joined, "W_O", "b_O", problem)
+    refuse_overflow({"output": out}, problem)
+    return out.value.T if problem.vectors == "columns" else out.value
+
+
+def full_bytes(problem: Problem) -> int:
+    """About how many bytes `solve` would hold for a problem's n × m steps: what to weigh against a memory budget."""
+    _, sizes = _planned(problem)
+    masked, tempered = problem.mask is not None and problem.mask.closes, problem.temperature != 1
+    kept = [
+        problem.score == "scaled" or problem.scale is not None,  # products
+        problem.softcap is not None or problem.bias is not None or masked,  # raw_scores
+        problem.softcap is not None and (problem.bias is not None or masked),  # capped
+        True,  # scores
+        tempered,
+        problem.mode in ("soft", "gumbel"),  # exponentials
+        problem.mode == "gumbel",  # noise
+        True,  # weights
+        True,  # what is needed on the way and for the notes
+    ]
+    arrays = float(sum(kept))
+    if problem.score == "additive" and problem.scores is None:
+        given = problem.parameters.get("additive", {})
+        joint = "W" in given  # then [q; k] is held for every pair as well
+        hidden = given["v"].size if "v" in given else 1
+        arrays += 2 * hidden + ((sizes.d_q or 0) + (sizes.d_k or 0) if joint else 0)
+    return int(sizes.h * sizes.n * sizes.m * arrays * np.dtype(problem.dtype).itemsize)
+
+
+# ------------------------------------------------------------------ what was given
+def _dtype(arrays: Mapping[str, Array]) -> str:
+    """The dtype to work in; every array must be of numbers and have the same number of axes."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"holds {array.dtype}, expected real numbers", key=name)
+        if array.ndim not in (2, 3) or array.ndim != arrays["Q"].ndim:
+            expected = "n × d or h × n × d" if name == "Q" else f"{arrays['Q'].ndim} axes, as Q has"
+            raise InputError(f"is {shape_text(array) or 'one number'}, expected {expected}", key=name)
+    return "float32" if np.result_type(*arrays.values()) in (np.float16, np.float32) else "float64"
+
+
+def _with_heads(x: Array) -> Array:
+    return x if x.ndim == 3 else x[None]
+
+
+def _index(head: Head) -> int | slice:
+    return slice(None) if head is None else head
+
+
+def _mask(mask: Any) -> Mask | None:
+    """A mask from what people write: "causal", an array, or a mapping of a mask's parts."""
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    if isinstance(mask, str):
+        if mask != "causal":
+            raise InputError(f"is {mask!r}, expected 'causal', an array or a mapping", key="mask")
+        return Mask(causal=True)
+    if not isinstance(mask, Mapping):
+        return Mask(keep=np.asarray(mask))
+    parts = {name: part for name, part in mask.items() if part is not None}
+    known = [part.name for part in fields(Mask)]
+    for name, part in parts.items():
+        if name not in known:
+            raise InputError(f"has no part {name!r}{did_you_mean(str(name), known)}; there are {', '.join(known)}", key="mask")
+        expected = PARTS_OF_MASK.get(name, lambda _: "")(part)
+        if expected:
+            raise InputError(f"{name} is {part}, expected {expected}", key="mask")
+    for name in parts.keys() & {"keep", "drop"}:
+        parts[name] = np.asarray(parts[name])
+    if "window" in parts:
+        window = parts["window"]
+        parts["window"] = (window, window) if np.ndim(window) == 0 else tuple(window)
+    return Mask(**parts)
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _sides(window: Any) -> bool:
+    sides = (window, window) if np.ndim(window) == 0 else tuple(window)
+    return len(sides) == 2 and all(side is None or (_whole(side) and side >= 0) for side in sides)
+
+
+PARTS_OF_MASK: dict[str, Callable[[Any], str]] = {
+    "causal": lambda part: "" if isinstance(part, bool | np.bool_) else "true or false",
+    "offset": lambda part: "" if _whole(part) else "a whole number",
+    "lengths": lambda part: "" if _whole(part) else "a whole number",
+    "window": lambda part: "" if _sides(part) else "one whole number from 0, or one for the left and one for the right (None: open)",
+}
+"""What each part of a mask should be where it is not."""
+
+
+def _planned(problem: Problem) -> tuple[Problem, Sizes]:
+    """A problem that fits together, its mask's matrices as bool, and its sizes: as `plan`, without n × m arrays on the way."""
+    v, mask = problem.V, problem.mask
+    missing = v is not None and bool(np.isnan(v).any())
+    readable = np.where(np.isnan(v), 0, v) if v is not None and missing else v
+    sizes = plan(replace(problem, mask=None, bias=None, V=readable))
+    _check_bias(problem, sizes)
+    if mask is not None:
+        allowed(Mask(lengths=mask.lengths), sizes.h, 1, sizes.m)
+        matrices = {name: getattr(mask, name) for name in ("keep", "drop") if getattr(mask, name) is not None}
+        for name, matrix in matrices.items():
+            matrices[name] = fitted(matrix, sizes.h, sizes.n, sizes.m, problem.vectors == "columns").astype(bool, copy=False)
+        problem = replace(problem, mask=replace(mask, **matrices))
+    if missing:
+        _check_masked_values(problem, sizes)
+    return problem, sizes
+
+
+def _check_bias(problem: Problem, sizes: Sizes) -> None:
+    bias, (h, n, m) = problem.bias, (sizes.h, sizes.n, sizes.m)
+    if bias is None:
+        return
+    if bias.shape not in ((n, m), (h, n, m)):
+        raise InputError(f"is {shape_text(bias)}, expected {n} × {m}" + (f" or {h} × {n} × {m}" if h > 1 else ""), key="bias")
+    if bias.dtype.kind not in "fiu":
+        raise InputError(f"holds {bias.dtype}, expected numbers (true or false belongs in mask)", key="bias")
+    if not bias.max() < np.inf:
+        at = tuple(int(i) for i in np.argwhere(~(bias < np.inf))[0])
+        raise InputError(f"found {bias[at]}, expected a number or -inf", key="bias", cell=at)
+
+
+def _check_masked_values(problem: Problem, sizes: Sizes) -> None:
+    """Only a value row that is masked for every query may hold NaN."""
+    assert problem.V is not None
+    missing = np.isnan(problem.V).any(axis=-1).reshape(-1, sizes.m).any(axis=0)
+    for i in range(0, sizes.n, ROWS):
+        rows = slice(i, min(i + ROWS, sizes.n))
+        read = np.ones((1, sizes.m), bool)
+        if problem.mask is not None:
+            read = allowed(_part(problem.mask, None, rows, slice(0, sizes.m)), sizes.h, rows.stop - i, sizes.m)
+        if problem.bias is not None:
+            read = read & (problem.bias[..., rows, :] > -np.inf)
+        wrong = missing & read.reshape(-1, sizes.m).any(axis=0)
+        if wrong.any():
+            row = int(np.argmax(wrong)) + 1
+            raise InputError(f"found nan in row {row}; only a value row that is masked for every query may hold NaN", key="V")
+
+
+# ------------------------------------------------------------------ parts of masks and biases
+def _cells(matrix: Array, head: Head, rows: slice, keys: slice) -> Array:
+    """The same cells of an n × m, h × n × m, 1 × m or m array."""
+    if matrix.ndim == 3:
+        return matrix[_index(head), rows, keys] if matrix.shape[0] > 1 else matrix[0, rows, keys]
+    return matrix[..., keys] if matrix.ndim == 1 or matrix.shape[0] == 1 else matrix[rows, keys]
+
+
+def _part(mask: Mask, head: Head, rows: slice, keys: slice) -> Mask:
+    """The mask of a block of queries and a tile of keys."""
+    return replace(
+        mask,
+        offset=mask.offset + rows.start - keys.start,
+        lengths=None if mask.lengths is None else min(max(mask.lengths - keys.start, 0), keys.stop - keys.start),
+        keep=None if mask.keep is None else _cells(mask.keep, head, rows, keys),
+        drop=None if mask.drop is None else _cells(mask.drop, head, rows, keys),
+    )
+
+
+def _reach(mask: Mask) -> tuple[float, float]:
+    """How many keys before and after its own position a query sees: its band."""
+    left, right = mask.window or (None, None)
+    before, after = np.inf if left is None else left, np.inf if right is None else right
+    return before, min(after, 0) if mask.causal else after
+
+
+def _penalty(may: Array, dtype: str) -> Array:
+    """0 where a query may attend and −∞ where not. Looking it up is several times faster than np.where, which branches."""
+    return np.array([-np.inf, 0], dtype).take(may.view(np.int8))
+
+
+# ------------------------------------------------------------------ scores that fall apart into a query's and a key's part
+def _itself(x: Array, given: Mapping[str, Array]) -> Array:
+    return x
+
+
+def _through_w(x: Array, given: Mapping[str, Array]) -> Array:
+    return np.asarray(x @ given["W"])
+
+
+def _unit(x: Array, given: Mapping[str, Array]) -> Array:
+    return op.divide.value(x, op.row_norm.value(x))
+
+
+def _hidden_of_query(x: Array, given: Mapping[str, Array]) -> Array:
+    w = given["W"][:, : x.shape[-1]] if "W" in given else given["W_q"]
+    return np.asarray(x @ w.T + given.get("b", 0))
+
+
+def _hidden_of_key(x: Array, given: Mapping[str, Array]) -> Array:
+    w = given["W"][:, -x.shape[-1] :] if "W" in given else given["W_k"]
+    return np.asarray(x @ w.T)
+
+
+Part = Callable[[Array, Mapping[str, Array]], Array]
+PARTS: dict[str, tuple[Part, Part]] = {
+    "scaled": (_itself, _itself),
+    "dot": (_itself, _itself),
+    "general": (_through_w, _itself),
+    "cosine": (_unit, _unit),
+    "additive": (_hidden_of_query, _hidden_of_key),
+}
+"""What of a query and what of a key meet in their score: as a product, or for `additive` as vᵀ·tanh of the sum. Any other
+score function is called on blocks of queries and tiles of keys just as it is registered."""
+
+
+# ------------------------------------------------------------------ the whole
+@dataclass(frozen=True, eq=False)
+class _Keys:
+    """The keys and values of one head (or of all, repeated for every query head), made ready once for all blocks of queries."""
+
+    tiles: list[Array]
+    """The keys' parts, tile by tile, transposed and contiguous: (width, KEYS). As they are for other score functions."""
+    size: float
+    """Products: the longest key's length. Additive: the largest number. Otherwise infinite."""
+    values: Array
+    """(m, d_v)"""
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A problem that fits together, with its heads cut."""
+
+    problem: Problem
+    sizes: Sizes
+    q: Array | None
+    """(h, n, d_q); None, like k, where scores are given."""
+    k: Array | None
+    v: Array
+
+    def output(self) -> Array:
+        """(h, n, d_v)"""
+        if self.q is not None and self.k is not None:  # the registered function knows what is wrong with its parameters
+            raw_scores(_named(self.q[0, :1]), _named(self.k[0, :1]), self.problem, Recorder())
+        out = np.zeros((self.sizes.h, self.sizes.n, self.v.shape[-1]), self.problem.dtype)
+        blocks, threads = self.blocks(), 1 if self.random else _threads()
+
+        def work(block: tuple[Head, slice]) -> None:
+            head, rows = block
+            with np.errstate(all="ignore"):
+                out[_index(head), rows] = TILED.get(self.problem.mode, by_rows)(_Block(self, head, rows))
+
+        if len(blocks) == 1 or threads == 1:
+            for block in blocks:
+                work(block)
+        else:
+            self.keys(self.kv_head(blocks[0][0]))  # once, before every thread asks for them
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, blocks))
+        refuse_overflow({"output": _named(out)}, self.problem)
+        return out
+
+    @property
+    def random(self) -> bool:
+        """Whether blocks must draw in turn, in one thread, what one call for the whole would draw."""
+        return MODES[self.problem.mode].random
+
+    def blocks(self) -> list[tuple[Head, slice]]:
+        """The pieces of work. Under a causal mask the last queries see the most keys, so they come first."""
+        h, n, m = self.sizes.h, self.sizes.n, self.sizes.m
+        if h * n * m <= SMALL:
+            return [(None, slice(0, n))]
+        rows = [slice(i, min(i + ROWS, n)) for i in range(0, n, ROWS)]
+        return [(head, block) for head in range(h) for block in (rows if self.random else rows[::-1])]
+
+    @cached_property
+    def drawing(self) -> Problem:
+        """The problem with one source of random numbers for all blocks: default_rng hands a generator back as it is."""
+        rng: Any = np.random.default_rng(self.problem.seed)
+        return replace(self.problem, seed=rng)
+
+    @property
+    def parameters(self) -> Mapping[str, Array]:
+        return self.problem.parameters.get(self.problem.score, {})
+
+    def size(self, part: Array) -> float:
+        """What bounds the scores: the longest row (by Cauchy and Schwarz); of a hidden layer the largest number."""
+        if self.problem.score == "additive":
+            return float(np.abs(part).max())
+        return float(np.sqrt(np.einsum("...i,...i->...", part, part).max()))
+
+    def kv_head(self, head: Head) -> Head:
+        return None if head is None else head // (self.sizes.h // self.sizes.kv_heads)
+
+    @cached_property
+    def keys(self) -> Callable[[Head], _Keys]:
+        """Keys and values by their head. Heads that are done with are dropped."""
+        made: Callable[[Head], _Keys] = lru_cache(maxsize=_threads() + 1)(self._keys)
+        return made
+
+    def _keys(self, head: Head) -> _Keys:
+        def of_head(x: Array) -> Array:
+            return np.repeat(x, self.sizes.h // self.sizes.kv_heads, axis=0) if head is None else x[head]
+
+        values = np.ascontiguousarray(of_head(self.v))
+        if not np.isfinite(values).all():  # only where every query is masked
+            values = np.where(np.isfinite(values), values, 0)
+        if self.k is None:
+            return _Keys([], np.inf, values)
+        tiles = [of_head(self.k[:, j : j + KEYS]) for j in range(0, self.sizes.m, KEYS)]
+        if self.problem.score not in PARTS:
+            return _Keys(tiles, np.inf, values)
+        _, of_key = PARTS[self.problem.score]
+        size = 0.0
+        for j, tile in enumerate(tiles):
+            part = of_key(tile, self.parameters)
+            size = max(size, self.size(part))
+            tiles[j] = np.ascontiguousarray(np.swapaxes(part, -1, -2))
+        return _Keys(tiles, size, values)
+
+    @cached_property
+    def band(self) -> Callable[[Mask, int, int], Array]:
+        """The penalty of a mask without matrices: the same few triangles serve all blocks."""
+        made: Callable[[Mask, int, int], Array] = lru_cache(maxsize=4)(
+            lambda mask, n, m: _penalty(allowed(mask, 1, n, m), self.problem.dtype)
+        )
+        return made
+
+
+def _named(value: Array) -> Named:
+    return op.given("", value, symbol(""))
+
+
+def _threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# ------------------------------------------------------------------ one block of queries
+class _Block:
+    """A block of queries of one head (or of all heads, where the problem is small) and the scores of its tiles."""
+
+    def __init__(self, work: _Work, head: Head, rows: slice):
+        problem = work.problem
+        self.work, self.head, self.rows = work, head, rows
+        self.keys = work.keys(work.kv_head(head))
+        heads = (work.sizes.h,) if head is None else ()
+        self.shape = (*heads, rows.stop - rows.start)
+        """(rows,), or (h, rows)"""
+        self.scratch = np.empty(int(np.prod(self.shape)) * min(KEYS, work.sizes.m), problem.dtype)
+        self.linear = self._linear()
+        self.bound = np.inf
+        """No score's size exceeds it."""
+        if work.q is not None:
+            self.q = work.q[_index(head), rows]
+            if problem.score in PARTS:
+                self.q = PARTS[problem.score][0](self.q, work.parameters)
+                self.bound = self._bound()
+
+    def _linear(self) -> list[tuple[np.ufunc, float]]:
+        """What a product is multiplied or divided by before anything else happens to it."""
+        problem = self.work.problem
+        steps: list[tuple[np.ufunc, float]] = []
+        if problem.scores is None and problem.score in PARTS:  # other score functions scale by themselves
+            if problem.scale is not None:
+                steps.append((np.multiply, float(problem.scale)))
+            elif problem.score == "scaled":
+                steps.append((np.divide, float(np.sqrt(self.work.sizes.d_k or 1))))
+        if problem.softcap is not None:
+            steps.append((np.divide, float(problem.softcap)))
+        return steps
+
+    @property
+    def factor(self) -> float:
+        """The linear steps in one number."""
+        return float(np.prod([step(1.0, number) for step, number in self.linear]))
+
+    def _bound(self) -> float:
+        work, problem = self.work, self.work.problem
+        if problem.score == "additive":
+            bound = abs(self.factor) * float(np.abs(work.parameters["v"]).sum())
+        else:
+            bound = abs(self.factor) * work.size(self.q) * self.keys.size
+        if problem.softcap is not None:
+            bound = problem.softcap * min(1.0, bound)
+        if problem.bias is not None:
+            sizes = (np.abs(_cells(problem.bias, self.head, self.rows, keys)) for keys in self.seen())
+            bound += max((float(np.max(size, where=size < np.inf, initial=0)) for size in sizes), default=0.0)
+        return bound / problem.temperature
+
+    def fold(self) -> None:
+        """Scale the queries instead of their scores. Rounding may then differ, so that ties may: not for `hard`."""
+        problem = self.work.problem
+        if problem.scores is None and problem.score in PARTS and problem.score != "additive":
+            self.q = self.q * np.asarray(self.factor, problem.dtype)
+            self.linear = []
+
+    def seen(self) -> Iterator[slice]:
+        """The keys that the mask's band and lengths let some query of the block see, tile by tile."""
+        mask, rows, first, end = self.work.problem.mask, self.rows, 0, self.work.sizes.m
+        if mask is not None:
+            before, after = _reach(mask)
+            first = int(max(first, rows.start + mask.offset - before))
+            end = int(min(end, rows.stop + mask.offset + after, end if mask.lengths is None else mask.lengths))
+        for start in range(first // KEYS * KEYS, end, KEYS):
+            yield slice(max(first, start), min(end, start + KEYS))
+
+    def penalty(self, keys: slice) -> Array | None:
+        """−∞ where the mask closes a cell of a tile; None where it closes none, an empty array where it closes all."""
+        mask, rows = self.work.problem.mask, self.rows
+        if mask is None:
+            return None
+        if mask.keep is None and mask.drop is None:
+            before, after = _reach(mask)
+            if rows.stop - 1 + mask.offset - before <= keys.start and keys.stop - 1 <= rows.start + mask.offset + after:
+                return None
+            band = replace(mask, offset=mask.offset + rows.start - keys.start, lengths=None)
+            return self.work.band(band, rows.stop - rows.start, keys.stop - keys.start)
+        heads = self.work.sizes.h if self.head is None else 1
+        may = allowed(_part(mask, self.head, rows, keys), heads, rows.stop - rows.start, keys.stop - keys.start)
+        if may.all():
+            return None
+        return _penalty(may, self.work.problem.dtype) if may.any() else np.empty(0)
+
+    def tiles(self) -> Iterator[tuple[slice, Array]]:
+        """Tile by tile, which keys, and their scores as the mode receives them. The array is used again for the next tile."""
+        problem = self.work.problem
+        for keys in self.seen():
+            penalty = self.penalty(keys)
+            if penalty is not None and not penalty.size:
+                continue
+            s = self.raw(keys)
+            for step, number in self.linear:
+                step(s, number, out=s)
+            if not np.isfinite(self.bound):
+                refuse_overflow({"scores": _named(s)}, problem)
+            if problem.softcap is not None:
+                np.tanh(s, out=s)
+                s *= problem.softcap
+            if problem.bias is not None:
+                np.add(s, _cells(problem.bias, self.head, self.rows, keys), out=s, casting="same_kind")
+            if penalty is not None:
+                s += penalty
+            if problem.temperature != 1:
+                s /= problem.temperature
+            yield keys, s
+
+    def raw(self, keys: slice) -> Array:
+        """The score function's value: (rows, keys)."""
+        work, problem, width = self.work, self.work.problem, keys.stop - keys.start
+        shape = (*self.shape, width)
+        out = self.scratch[: int(np.prod(shape))].reshape(shape)
+        if problem.scores is not None:
+            np.copyto(out, _cells(problem.scores, self.head, self.rows, keys))
+            return out
+        tile, start = self.keys.tiles[keys.start // KEYS], keys.start % KEYS
+        if problem.score not in PARTS:
+            np.copyto(out, raw_scores(_named(self.q), _named(tile[..., start : start + width, :]), problem, Recorder()).value)
+        elif problem.score == "additive":
+            additive(self.q, tile[..., start : start + width], work.parameters["v"], self.keys.size, out)
+        else:
+            np.matmul(self.q, tile[..., start : start + width], out=out)
+        return out
+
+
+def additive(q: Array, k: Array, v: Array, k_size: float, out: Array) -> None:
+    """vᵀ·tanh(q + k) for every query and key: (n, a), (a, m), (a,) -> (n, m), a few queries at a time.
+
+    The hidden layer is laid out a × n × m, so that the inner loops run along the keys. As tanh(x) = 1 − 2 / (1 + exp(2x)) and
+    exp(2(q + k)) is a product, no exponential is needed for a pair, unless it might overflow.
+    """
+    *head, n, a = q.shape
+    m = k.shape[-1]
+    q = np.ascontiguousarray(np.swapaxes(q, -1, -2))
+    product = 2 * (float(np.abs(q).max()) + k_size) < np.log(np.finfo(q.dtype).max) - 1
+    if product:
+        q, k = np.exp(2 * q), np.exp(2 * k)
+    step = max(1, HIDDEN // (a * m * int(np.prod(head, dtype=int))))
+    scratch = np.empty(int(np.prod(head, dtype=int)) * a * min(step, n) * m, q.dtype)
+    for i in range(0, n, step):
+        some = q[..., i : i + step, None]
+        rows = some.shape[-2]
+        hidden = scratch[: scratch.size // min(step, n) * rows].reshape(*head, a, rows, m)
+        if product:
+            np.multiply(some, k[..., None, :], out=hidden)
+            hidden += 1
+            np.reciprocal(hidden, out=hidden)
+        else:
+            np.tanh(np.add(some, k[..., None, :], out=hidden), out=hidden)
+        flat = hidden.reshape(*head, a, rows * m)
+        summed = v.sum() - np.matmul(2 * v, flat) if product else np.matmul(v, flat)
+        out[..., i : i + rows, :] = summed.reshape(*head, rows, m)
+
+
+# ------------------------------------------------------------------ modes
+def soft(block: _Block) -> Array:
+    """Softmax times values, tile by tile: (rows, d_v)."""
+    block.fold()
+    values = block.keys.values
+    ones = np.ones(KEYS, values.dtype)
+    o = np.zeros((*block.shape, values.shape[-1]), values.dtype)
+    z = np.zeros(block.shape, values.dtype)
+    # Half the range of exponents is for exp, so that the other half is left for the number of keys and the size of values.
+    running = not block.bound <= np.log(np.finfo(values.dtype).max) / 2
+    largest = np.full(block.shape, -np.inf, values.dtype)
+    for keys, s in block.tiles():
+        if running:
+            larger = np.maximum(largest, s.max(axis=-1))
+            shift = np.where(np.isfinite(larger), larger, 0)
+            s -= shift[..., None]
+            shrink = np.exp(largest - shift)
+            z *= shrink
+            o *= shrink[..., None]
+            largest = larger
+        e = np.exp(s, out=s)
+        z += np.matmul(e, ones[: keys.stop - keys.start])  # faster than sum
+        o += np.matmul(e, values[..., keys, :])
+    return op.divide.value(o, z[..., None])
+
+
+def hard(block: _Block) -> Array:
+    """The value of the first key whose score ties with the largest, tile by tile: (rows, d_v).
+
+    The largest so far gives way only to a larger one, so that the first of equals wins. Scores that nearly tie (see
+    `operations.ties`) need their whole row to be told apart; they are rare, and their block is worked again.
+    """
+    if not np.isfinite(block.bound):
+        return by_rows(block)
+    near = 1e-12 * max(1.0, block.bound)
+    largest = np.full(block.shape, -np.inf, block.scratch.dtype)
+    first = np.zeros(block.shape, np.intp)
+    doubtful = np.zeros(block.shape, bool)
+    for keys, s in block.tiles():
+        at = s.argmax(axis=-1)
+        here = np.take_along_axis(s, at[..., None], axis=-1)
+        earlier = (s >= here - near).argmax(axis=-1) != at
+        here = here[..., 0]
+        doubtful = np.where(here > largest + near, earlier, doubtful | (here > largest))
+        first = np.where(here > largest, at + keys.start, first)
+        largest = np.maximum(largest, here)
+    if doubtful.any():
+        return by_rows(block)
+    chosen = np.take_along_axis(block.keys.values, first[..., None], axis=-2)
+    return np.where(np.isfinite(largest)[..., None], chosen, 0)
+
+
+def by_rows(block: _Block) -> Array:
+    """Any mode, as it is registered, on a few whole rows of scores at a time: (rows, d_v)."""
+    work, m = block.work, block.work.sizes.m
+    problem = work.drawing if work.random else work.problem
+    step = max(1, WHOLE // (m * int(np.prod(block.shape[:-1], dtype=int))))
+    outputs = []
+    for i in range(block.rows.start, block.rows.stop, step):
+        some = _Block(work, block.head, slice(i, min(i + step, block.rows.stop)))
+        s = np.full((*some.shape, m), -np.inf, problem.dtype)
+        for keys, tile in some.tiles():
+            s[..., keys] = tile
+        weights = MODES[problem.mode].function(_named(s), problem, Recorder())
+        outputs.append(op.weighted.value(weights.value, block.keys.values))
+    return np.concatenate(outputs, axis=-2)
+
+
+TILED: dict[str, Callable[[_Block], Array]] = {"soft": soft, "hard": hard}
+"""Modes that need only one tile at a time."""
