@@ -24,7 +24,7 @@ def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None 
         if node.name:
             if record is not None:
                 gradient = record(node.name, gradient)
-            gradient = op.renamed(gradient, symbol(f"d{node.name}", rf"\mathrm{{d}}{node.name}"))
+            gradient = op.renamed(gradient, symbol(f"d{node.expr.plain(str)}", rf"\mathrm{{d}}{node.expr.tex(str)}"))
             by_name[node.name] = gradient
         if node.operation is None:
             continue

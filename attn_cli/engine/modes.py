@@ -169,7 +169,7 @@ class Sparsemax(Threshold):
         return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1).astype(s.dtype))
 
     def value(self, *arrays: Array) -> Array:
-        return np.maximum(arrays[0] - self.threshold(arrays[0]), 0)
+        return np.asarray(np.maximum(arrays[0] - self.threshold(arrays[0]), 0))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("max", (Expr("subtract", (exprs[0], symbol("τ", r"\tau"))), constant(0)))

@@ -96,7 +96,7 @@ class Product(Operation):
 
     def value(self, *arrays: Array) -> Array:
         a, b = arrays
-        return np.matmul(_turned(a) if self.left else a, _turned(b) if self.right else b)
+        return np.asarray(np.matmul(_turned(a) if self.left else a, _turned(b) if self.right else b))
 
     def formula(self, *exprs: Expr) -> Expr:
         a, b = exprs
@@ -133,7 +133,7 @@ class Weighted(Product):
     def value(self, *arrays: Array) -> Array:
         a, v = arrays
         if np.isfinite(v).all():
-            return np.matmul(a, v)
+            return np.asarray(np.matmul(a, v))
         read = np.matmul((a != 0).astype(v.dtype), (~np.isfinite(v)).astype(v.dtype)) > 0
         return np.where(read, np.nan, np.matmul(a, np.where(np.isfinite(v), v, 0)))
 
@@ -158,7 +158,7 @@ class Linear(Operation):
 
     def value(self, *arrays: Array) -> Array:
         x, w = arrays
-        return np.matmul(x, w.T)
+        return np.asarray(np.matmul(x, w.T))
 
     def formula(self, *exprs: Expr) -> Expr:
         x, w = exprs
@@ -182,7 +182,7 @@ class Weigh(Operation):
 
     def value(self, *arrays: Array) -> Array:
         x, v = arrays
-        return np.matmul(x, v)
+        return np.asarray(np.matmul(x, v))
 
     def formula(self, *exprs: Expr) -> Expr:
         x, v = exprs
@@ -354,7 +354,7 @@ class Scale(Elementwise):
 
     def value(self, *arrays: Array) -> Array:
         c = arrays[0].dtype.type(self.by.evaluate())
-        return arrays[0] / c if self.divide else arrays[0] * c
+        return np.asarray(arrays[0] / c if self.divide else arrays[0] * c)
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("divide", (exprs[0], self.by)) if self.divide else Expr("scale", (self.by, exprs[0]))
@@ -418,7 +418,7 @@ class RowSum(Operation):
     keep: bool = False
 
     def value(self, *arrays: Array) -> Array:
-        return np.sum(arrays[0], axis=-1, keepdims=self.keep)
+        return np.asarray(np.sum(arrays[0], axis=-1, keepdims=self.keep))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("row sum", exprs)
@@ -455,7 +455,7 @@ class RowNorm(Operation):
     """The length of each row: (n, d) -> (n, 1)."""
 
     def value(self, *arrays: Array) -> Array:
-        return np.sqrt(np.sum(np.square(arrays[0]), axis=-1, keepdims=True))
+        return np.asarray(np.sqrt(np.sum(np.square(arrays[0]), axis=-1, keepdims=True)))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("norm", exprs)
@@ -680,6 +680,11 @@ def _along(g: Named, axis: int, shape: tuple[int, ...]) -> Named:
     """`g` added up along one axis, which is not kept."""
     source = np.broadcast_to(np.expand_dims(np.arange(int(np.prod(shape))).reshape(shape), axis), g.value.shape)
     return Scatter(source, shape)(g)
+
+
+def written(x: Named, expr: Expr) -> Named:
+    """The same value, written as `expr` where it is used next."""
+    return Reindex(lambda a: a, "written", lambda e: expr)(x)
 
 
 def of_head(x: Expr) -> Expr:

@@ -73,7 +73,7 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     def parameter(name: str) -> Named:
         return op.given(f"additive.{name}", given[name], symbol(name, flips=given[name].ndim == 1))
 
-    q, k = op.renamed(q, symbol("q")), op.renamed(k, symbol("k"))
+    q, k = op.written(q, symbol("q")), op.written(k, symbol("k"))
     if joint:
         inner = op.linear(op.pairs(q, k), parameter("W"))
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.expression import Expr, Sym, symbol
+from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named
 from attn_cli.engine.plan import Sizes
@@ -125,6 +126,11 @@ class Trace:
     result: Named
     """The last step: the output, or the weights where there are no values."""
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        title = f" {self.problem.title!r}" if self.problem.title else ""
+        steps = ", ".join(f"{step.name} {shape_text(step.value)}" for step in self.steps)
+        return f"<Trace{title}: {self.sizes.n} queries, {self.sizes.m} keys; {steps}>"
 
     def with_notes(self, notes: tuple[Note, ...]) -> Trace:
         return replace(self, notes=notes)

@@ -22,13 +22,12 @@ N, M, D, D_V = 11, 13, 4, 3
 def tiling(request, monkeypatch):
     """Problems of a test's size as one batched block, or cut into many blocks and tiles as big ones are."""
     if request.param == "many blocks":
-        cut_small(monkeypatch, ROWS=4, KEYS=5, HIDDEN=30, WHOLE=30)
+        cut_small(monkeypatch, threads=2, ROWS=4, KEYS=5, HIDDEN=30, WHOLE=30)
 
 
-def cut_small(monkeypatch, **sizes):
-    for name, value in {**sizes, "SMALL": 0}.items():
+def cut_small(monkeypatch, threads=1, **sizes):
+    for name, value in {**sizes, "SMALL": 0, "_threads": lambda: threads}.items():
         monkeypatch.setattr(fused, name, value)
-    monkeypatch.setattr(fused, "_threads", lambda: 3)
 
 
 def numbers(*shape, seed=0):
