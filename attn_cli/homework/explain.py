@@ -148,7 +148,7 @@ class Book:
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
         changed = (~near(stacked, truth, 0.0) & ~np.isnan(theirs)).reshape(len(stacked), -1).any(-1)
-        return list(dict.fromkeys(code for (code, _), fits in zip(self._different[key], same & changed, strict=True) if fits))
+        return list(dict.fromkeys(code for (code, _), fits in zip(self._different[key], (same & changed).tolist(), strict=True) if fits))
 
     # ------------------------------------------------------------------ does one fit?
     def _plausible(self, work: Work, placed: Placed, variant: Variant, theirs: Array) -> bool:
@@ -156,7 +156,7 @@ class Book:
         ours = variant.values[placed.step]
         if ours.shape != theirs.shape:
             return False
-        if work.tainted():
+        if work.tainted:
             return True
         unit = max(
             float(placed.answer.unit.max(initial=0.0)),
@@ -180,7 +180,8 @@ class Book:
         """How well the mistake's numbers fit the whole step; None if they do not."""
         answer = placed.answer
         half, given = self._rows(placed, answer.half), self._rows(placed, answer.given)
-        assert half is not None and given is not None
+        assert half is not None
+        assert given is not None
         for fit, rounding in ((EXACT, 0.0), (HIDDEN, answer.rounding)):
             if fit > most or (fit == HIDDEN and rounding == 0.0):
                 continue
@@ -193,13 +194,13 @@ class Book:
             holds = near(theirs, ours, half) | ~given | ((ours == -np.inf) & (theirs <= MASKED))
             if holds.all():
                 return fit
-        if most < REACHED or not placed.fits or work.problem.mode == "hard":
+        if most < REACHED or work.problem.mode == "hard":
             return None
         wanted = ~holds & np.isfinite(theirs)
         if not np.array_equal(wanted, ~holds):
             return None
         try:
-            reached = work.reached(placed, wanted, Numbers(work.written, work.halves), variant.instead, all_or_none=True)
+            reached = work.reached(placed, theirs, half, wanted, Numbers(work.written, work.halves), variant.instead, all_or_none=True)
         except FAILS:
             return None
         return REACHED if reached[wanted].all() else None
@@ -222,7 +223,7 @@ class Book:
         answer = placed.answer
         if isinstance(answer.rounding, np.dtype) or not answer.rounding:
             return False
-        ours = work.follows(placed, work.run(work.written), work.written)
+        ours = work.follows(placed, work.run(work.written))
         with np.errstate(invalid="ignore"):
             if np.nanmax(np.abs(theirs - ours), initial=0.0) > UNLIKELY * (1 + np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)):
                 return False
@@ -251,7 +252,7 @@ class Book:
             half = self._as_rows(placed, placed.answer.unit)
             across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
             return ["answer_transposed"] if half is not None and across.shape == theirs.shape and _all_near(theirs, across, half) else []
-        ours = work.follows(placed, work.run(work.written), work.written)
+        ours = work.follows(placed, work.run(work.written))
         unit, digits = placed.fit(placed.answer.unit), placed.fit(placed.answer.digits)
         found = []
         across = np.swapaxes(ours, -1, -2) if ours.ndim > 1 else ours
@@ -260,7 +261,7 @@ class Book:
         wrong = np.argwhere(cells == WRONG)
         at = tuple(wrong.T)
         with np.errstate(invalid="ignore"):
-            if len(wrong) == 2 and near(theirs[at], ours[at][::-1], unit[at]).all() and not near(*ours[at], 0.0):
+            if len(wrong) == 2 and near(theirs[at], ours[at][::-1], unit[at]).all() and ours[at][0] != ours[at][1]:
                 found.append("cells_swapped")
             if near(-theirs[at], ours[at], unit[at]).all():
                 found.append("sign")

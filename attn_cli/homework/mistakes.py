@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -25,7 +25,7 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.plan import source
 from attn_cli.engine.problem import Array, Mask, Problem
-from attn_cli.engine.trace import Instead, Trace
+from attn_cli.engine.trace import Instead, Recorder, Trace
 from attn_cli.homework.verdicts import Replacements
 
 PROJECTIONS = ("Q", "K", "V")
@@ -79,10 +79,10 @@ class Scene:
         return lambda made: cut(project(name, problem), heads, self.truth.sizes.h)
 
     def scores(self, q: Named, k: Named, problem: Problem | None = None) -> Named:
-        """The score function's value before any scale."""
-        kept = _Kept()
-        s = raw_scores(q, repeated(k, self.truth.sizes), problem or self.problem, kept)
-        return kept.steps.get("products", s)
+        """The score function's value before any scale; a key for every query head."""
+        kept = Kept()
+        s = raw_scores(q, k, problem or self.problem, kept)
+        return kept.made.get("products", s)
 
     def closed(self, made: Named, **changes: Any) -> Named:
         """Softcap, bias and mask of a changed problem, over the raw scores that `made` comes from."""
@@ -90,10 +90,10 @@ class Scene:
         changes = {**changes, "softcap": None} if raw is not None else changes
         raw = raw or before(made, "raw_scores")
         assert raw is not None
-        return closed(raw, replace(self.problem, **changes), self.truth.sizes, silent)
+        return closed(raw, replace(self.problem, **changes), self.truth.sizes, Kept())
 
     def weights(self, s: Named, mode: str | None = None) -> Named:
-        return MODES[mode or self.problem.mode].function(s, self.problem, silent)
+        return MODES[mode or self.problem.mode].function(s, self.problem, Kept())
 
     def received(self, made: Named) -> Named:
         """The scores that the mode received, given the weights it made."""
@@ -104,20 +104,16 @@ class Scene:
         return s if self.problem.temperature == 1 else op.over(symbol("T", number=self.problem.temperature))(s)
 
 
-class _Kept:
-    """A recorder that only remembers."""
+class Kept(Recorder):
+    """A recorder that passes everything on as it is and remembers it by name."""
 
     def __init__(self) -> None:
-        self.steps: dict[str, Named] = {}
+        super().__init__()
+        self.made: dict[str, Named] = {}
 
     def __call__(self, name: str, made: Named, text: str = "", tex: str = "") -> Named:
-        self.steps[name] = made
+        self.made[name] = made
         return made
-
-
-def silent(name: str, made: Named, text: str = "", tex: str = "") -> Named:
-    """A recorder that writes nothing down."""
-    return made
 
 
 def before(made: Named, name: str) -> Named | None:
@@ -192,7 +188,7 @@ class Mean(op.Operation):
     """The mean over the heads: (h, n, m) -> (n, m)."""
 
     def value(self, *arrays: Array) -> Array:
-        return np.mean(arrays[0], axis=0)
+        return np.asarray(np.mean(arrays[0], axis=0))
 
     def formula(self, *exprs: Expr) -> Expr:
         return exprs[0]
@@ -318,7 +314,7 @@ def unscaled_softmax(scene: Scene) -> Variants:
         def from_products(made: Named) -> Named:
             p = before(made, "products")
             assert p is not None
-            return scene.weights(scene.tempered(closed(p, scene.problem, scene.truth.sizes, silent)))
+            return scene.weights(scene.tempered(closed(p, scene.problem, scene.truth.sizes, Kept())))
 
         yield {"weights": from_products}
 
@@ -343,7 +339,8 @@ def masked(scene: Scene) -> bool:
 def open_cells(scene: Scene) -> Array:
     sizes = scene.truth.sizes
     assert scene.problem.mask is not None
-    return np.broadcast_to(allowed(scene.problem.mask, sizes.h, sizes.n, sizes.m), scene.truth.step("scores").made.value.shape)
+    may = allowed(scene.problem.mask, sizes.h, sizes.n, sizes.m)
+    return np.asarray(np.broadcast_to(may, scene.truth.step("scores").made.value.shape))
 
 
 def unmasked(made: Named) -> Named:
@@ -380,7 +377,7 @@ def mask_as_zero_in_weights(scene: Scene) -> Variants:
 def mask_flipped(scene: Scene) -> Variants:
     if masked(scene):
         may = open_cells(scene)
-        yield {"scores": lambda made: op.Close(allowed=~may)(unmasked(made))}
+        yield {"scores": partial(_closed_by, may=~may)}
 
 
 @mistake("mask_off_by_one")
@@ -406,7 +403,11 @@ def mask_off_by_one(scene: Scene) -> Variants:
         if np.array_equal(may, np.broadcast_to(ahead <= 0, may.shape)):
             variants = [np.broadcast_to(ahead <= by, may.shape) for by in (-1, 1)]
     for other in variants:
-        yield {"scores": lambda made, other=other: op.Close(allowed=other)(unmasked(made))}
+        yield {"scores": partial(_closed_by, may=other)}
+
+
+def _closed_by(made: Named, may: Array) -> Named:
+    return op.Close(allowed=may)(unmasked(made))
 
 
 @mistake("mask_added")
@@ -415,7 +416,11 @@ def mask_added(scene: Scene) -> Variants:
     if masked(scene):
         may = open_cells(scene).astype(float)
         for added in (may, 1 - may):
-            yield {"scores": lambda made, added=added: op.add(unmasked(made), op.given("mask", added, symbol("M")))}
+            yield {"scores": partial(_added, mask=op.given("mask", added, symbol("M")))}
+
+
+def _added(made: Named, mask: Named) -> Named:
+    return op.add(unmasked(made), mask)
 
 
 @mistake("mask_after_softmax")
@@ -443,10 +448,8 @@ def q_k_swapped(scene: Scene) -> Variants:
     if scene.score is not None:
 
         def swapped(made: Named) -> Named:
-            q, k = _needed(made, "Q"), repeated(_needed(made, "K"), scene.truth.sizes)
-            kept = _Kept()
-            s = raw_scores(k, q, scene.problem, kept)
-            return kept.steps.get("products", s)
+            q, k = _q_k(made, scene)
+            return scene.scores(k, q)
 
         yield {scene.score: swapped}
 
@@ -456,9 +459,8 @@ def q_q(scene: Scene) -> Variants:
     if scene.score is not None:
 
         def with_itself(made: Named) -> Named:
-            q, kept = _needed(made, "Q"), _Kept()
-            s = raw_scores(q, q, scene.problem, kept)
-            return kept.steps.get("products", s)
+            q = _needed(made, "Q")
+            return scene.scores(q, q)
 
         yield {scene.score: with_itself}
 
@@ -507,11 +509,11 @@ def w_transposed(scene: Scene) -> Variants:
     general = problem.parameters.get("general", {})
     if problem.score == "general" and scene.score is not None and _square(general["W"]):
         turned = replace(problem, parameters={**problem.parameters, "general": {"W": general["W"].T}})
-        yield {scene.score: lambda made: scene.scores(_needed(made, "Q"), _needed(made, "K"), turned)}
+        yield {scene.score: lambda made: scene.scores(*_q_k(made, scene), turned)}
 
 
 def _square(matrix: Array) -> bool:
-    return matrix.shape[0] == matrix.shape[1]
+    return bool(matrix.shape[0] == matrix.shape[1])
 
 
 def _last(made: Named, scene: Scene, **changes: Any) -> Named:
@@ -549,9 +551,9 @@ def bias_forgotten(scene: Scene) -> Variants:
         other = replace(problem, parameters={**problem.parameters, "additive": without})
 
         def hidden(made: Named) -> Named:
-            kept = _Kept()
-            raw_scores(_needed(made, "Q"), repeated(_needed(made, "K"), scene.truth.sizes), other, kept)
-            return kept.steps["hidden"]
+            kept = Kept()
+            raw_scores(*_q_k(made, scene), other, kept)
+            return kept.made["hidden"]
 
         yield {"hidden": hidden}
 
@@ -560,10 +562,10 @@ def bias_forgotten(scene: Scene) -> Variants:
 def _mix(scene: Scene, made: Named, a: Named | None = None, v: Named | None = None) -> Named:
     """The step in which weights meet values, with other weights or values."""
     a, v = a or _needed(made, "weights"), v or _needed(made, "V")
-    kept = _Kept()
+    kept = Kept()
     o = output(a, repeated(v, scene.truth.sizes), scene.problem, scene.truth.sizes, kept)
     assert scene.mixed is not None
-    return kept.steps.get(scene.mixed, o)
+    return kept.made.get(scene.mixed, o)
 
 
 @mistake("K_for_V")
@@ -634,14 +636,18 @@ def concat_order(scene: Scene) -> Variants:
     if scene.joined is None:
         return
     h = scene.truth.sizes.h
-    orders = [order for order in permutations(range(h))][1:] if h <= 3 else [tuple(range(h))[::-1]]
-    moves = [lambda a, order=order: np.moveaxis(a[list(order)], 0, -2).reshape(*a.shape[1:-1], -1) for order in reversed(orders)]
-    moves += [
-        lambda a: np.moveaxis(a, 0, -1).reshape(*a.shape[1:-1], -1),
-        lambda a: a.reshape(*a.shape[1:-1], -1),
-    ]
-    for move in moves:
-        yield {scene.joined: lambda made, move=move: op.Reindex(move, "join")(_needed(made, "heads"))}
+    orders = list(permutations(range(h)))[:0:-1] if h <= 3 else [tuple(range(h))[::-1]]
+    for order in orders:
+        yield {scene.joined: partial(_joined, order=order)}
+    yield {
+        scene.joined: lambda made: op.Reindex(lambda a: np.moveaxis(a, 0, -1).reshape(*a.shape[1:-1], -1), "join")(_needed(made, "heads"))
+    }
+    yield {scene.joined: lambda made: op.Reindex(lambda a: a.reshape(*a.shape[1:-1], -1), "join")(_needed(made, "heads"))}
+
+
+def _joined(made: Named, order: tuple[int, ...]) -> Named:
+    """The heads joined in an order of their own."""
+    return op.join_heads(op.Reindex(lambda a: a[list(order)], "in order")(_needed(made, "heads")))
 
 
 @mistake("W_O_forgotten")

@@ -33,8 +33,10 @@ MASKED = -1000.0
 """A masked score may be written as any number up to this one."""
 SINGLE_DIGITS, SINGLE = 7, 1e-6
 """Single precision: so many digits claimed, so far off."""
-TOO_FAR = 4.0
-"""A cell that is farther off than so many times the first-order reach of the rounding is not looked at again."""
+NEARLY = 0.1
+"""Exponentials count as lessened by the row's maximum if they are nearer to those than to plain ones by this factor."""
+SURELY, TOO_FAR = 0.5, 4.0
+"""Within so much of the first-order reach of the rounding a cell is reached; beyond so much it is not. Between, the engine tells."""
 
 Replacements = Mapping[str, Instead]
 
@@ -98,9 +100,13 @@ class Work:
     handed: frozenset[str] = frozenset()
     """The steps of which something was handed in that can be passed on."""
     written: dict[str, Array] = field(default_factory=dict)
-    """All numbers of the steps marked so far, as written."""
+    """All numbers handed in. A step does not depend on those that come after it, so one run serves every step."""
     sound: dict[str, Array] = field(default_factory=dict)
-    """Those of them that are right or rounded."""
+    """The same without those found to be wrong or carried."""
+    before: dict[str, Array] = field(default_factory=dict)
+    """The numbers of the steps marked so far."""
+    tainted: bool = False
+    """Whether anything wrong was passed on."""
     halves: dict[str, Array] = field(default_factory=dict)
     """How far each written number may be from what its writer had; NaN where nothing was written."""
     _runs: dict[Any, tuple[Trace, object]] = field(default_factory=dict)
@@ -109,6 +115,10 @@ class Work:
     def mark(self) -> list[Marked]:
         placed = sorted((place(answer, self.truth) for answer in self.answers), key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
         self.handed = frozenset(p.step for p in placed if p.fits and p.answer.given.any())
+        for each in placed:
+            if each.fits:
+                self.written[each.step] = _over(self.written.get(each.step), self._usable(each))
+        self.sound = dict(self.written)
         self._find_habits(placed)
         for each in placed:
             self.marked.append(self._mark(each) if each.fits else self._misshapen(each))
@@ -135,11 +145,11 @@ class Work:
             both[name] = _after(both.get(name), mistake)
         return both
 
-    def follows(self, placed: Placed, trace: Trace, given: Mapping[str, Array]) -> Array:
+    def follows(self, placed: Placed, trace: Trace) -> Array:
         """What a step comes to in a run; where it was answered under another name too, what was answered there."""
         made = trace.step(placed.step).made.value
-        before = given.get(placed.step)
-        return made if before is None else np.where(np.isnan(before), made, before)
+        before = self.before.get(placed.step)
+        return made if before is None or before.shape != made.shape else np.where(np.isnan(before), made, before)
 
     # ------------------------------------------------------------------ one answer
     def _mark(self, placed: Placed) -> Marked:
@@ -154,7 +164,7 @@ class Work:
             notes.append("minus_max")
         if (cells == WRONG).any():
             self._follow(placed, cells, notes, ROUNDED, Numbers(self.sound, self.halves))
-        if (cells == WRONG).any() and self.tainted():
+        if (cells == WRONG).any() and self.tainted:
             self._follow(placed, cells, notes, CARRIED, Numbers(self.written, self.halves))
         mistake, untold = None, []
         if self.book is not None:
@@ -162,7 +172,7 @@ class Work:
                 mistake = self.book.explain(self, placed, cells)
             elif (cells == RIGHT).any() and (cells <= RIGHT).all():
                 untold = self.book.untold(self, placed)
-        self._pass_on(placed, theirs, truth, cells)
+        self._pass_on(placed, truth, cells)
         return Marked(placed, placed.show(cells), placed.show(truth), tuple(dict.fromkeys(notes)), mistake, tuple(untold))
 
     def _misshapen(self, placed: Placed) -> Marked:
@@ -179,15 +189,11 @@ class Work:
                 right[cell] = abs(Decimal(repr(float(theirs[cell]))) - Decimal(f"{truth[cell]:.12g}")) <= Decimal(repr(self.tol))
         return np.asarray(right)
 
-    def tainted(self) -> bool:
-        """Whether anything wrong was passed on."""
-        return any(not np.array_equal(self.written[name], self.sound[name], equal_nan=True) for name in self.written)
-
     def _follow(self, placed: Placed, cells: Array, notes: list[str], verdict: int, numbers: Numbers) -> None:
         """Give the verdict to those wrong cells that follow from the numbers."""
         answer = placed.answer
         theirs, half, unit, digits = (placed.fit(part) for part in (answer.value, answer.half, answer.unit, answer.digits))
-        as_written = self.follows(placed, self.run(numbers.given), numbers.given)
+        as_written = self.follows(placed, self.run(numbers.given))
         sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
         cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
         for code, holds in _HONEST.items():
@@ -202,46 +208,53 @@ class Work:
             return
         if answer.rounding != 0.0:
             trace = self.run(numbers.given, rounding=answer.rounding)
-            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace, numbers.given), half)] = verdict
+            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace), half)] = verdict
         left = (cells == WRONG) & np.isfinite(theirs)
         if left.any() and self.problem.mode != "hard":
-            reached = self.reached(placed, left, numbers)
+            reached = self.reached(placed, theirs, half, left, numbers)
             if reached.any() and not (self.book and self.book.reproduces(self, placed)):
                 cells[reached] = verdict
 
-    def _pass_on(self, placed: Placed, theirs: Array, truth: Array, cells: Array) -> None:
+    def _usable(self, placed: Placed) -> Array:
+        """What later steps may start from; NaN where nothing is given."""
+        theirs, truth = placed.fit(placed.answer.value), self.truth.step(placed.step).made.value
+        theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
+        return np.where(np.isinf(theirs) & (truth != -np.inf), np.nan, theirs)
+
+    def _pass_on(self, placed: Placed, truth: Array, cells: Array) -> None:
         """Let later steps start from what was written here."""
-        step = placed.step
-        theirs = np.where((truth == -np.inf) & (cells == RIGHT), -np.inf, theirs)
-        usable = np.where((cells == MISSING) | np.isinf(theirs) & (truth != -np.inf), np.nan, theirs)
-        wrong = cells == WRONG
-        values = usable[~np.isnan(usable)]
-        if wrong.any() and values.size > 1 and np.ptp(values) == 0:
-            usable = np.where(wrong, np.nan, usable)
-        sound = np.where(cells <= ROUNDED, usable, np.nan)
-        own = self.run(self.written).step(step).made.value if self.written else truth
+        step, usable, wrong = placed.step, self._usable(placed), cells == WRONG
+        theirs = placed.fit(placed.answer.value)
+        own = self.run(self.written).step(step).made.value
         exact = near(theirs, truth, 0.0) | near(theirs, own, 0.0)
         half = np.where(cells == MISSING, np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
-        for kept, new in ((self.written, usable), (self.sound, sound), (self.halves, half)):
-            kept[step] = new if step not in kept else np.where(np.isnan(new), kept[step], new)
-        self.written, self.sound = dict(self.written), dict(self.sound)
+        for kept, new in ((self.before, usable), (self.halves, half)):
+            kept[step] = _over(kept.get(step), new)
+        if wrong.any() and _all_equal(usable):
+            self.written = {**self.written, step: np.where(wrong, np.nan, self.written[step])}
+            self.sound = {**self.sound, step: np.where(wrong, np.nan, self.sound[step])}
+        if (cells > ROUNDED).any():
+            self.tainted = True
+            self.sound = {**self.sound, step: np.where(cells > ROUNDED, np.nan, self.sound[step])}
 
     # ------------------------------------------------------------------ how far rounding may have moved a cell
     def reached(
-        self, placed: Placed, wanted: Array, numbers: Numbers, instead: Replacements | None = None, all_or_none: bool = False
+        self,
+        placed: Placed,
+        theirs: Array,
+        half: Array,
+        wanted: Array,
+        numbers: Numbers,
+        instead: Replacements | None = None,
+        all_or_none: bool = False,
     ) -> Array:
         """Those wanted cells that lie within what the rounding of written and hidden steps allows."""
-        theirs, half = placed.fit(placed.answer.value), placed.fit(placed.answer.half)
         trace = self.run(numbers.given, instead)
-        made = trace.step(placed.step).made
-        if made.value.shape != theirs.shape:
-            return np.zeros(wanted.shape, bool)
-        made = _by_hand(made)
-        ours = self.follows(placed, trace, numbers.given)
         widths = self._widths(trace, placed, numbers)
+        made = _pruned(_by_hand(trace.step(placed.step).made), widths, numbers.given)
+        ours = self.follows(placed, trace)
         reached = np.zeros(wanted.shape, bool)
-        worst_first = sorted(map(tuple, np.argwhere(wanted)), key=lambda at: -abs(theirs[at] - ours[at]))
-        for at in worst_first:
+        for at in sorted(map(tuple, np.argwhere(wanted)), key=lambda at: -abs(theirs[at] - ours[at])):
             reached[at] = self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
             if all_or_none and not reached[at]:
                 break
@@ -296,6 +309,8 @@ class Work:
         reach = sum(float(np.sum(np.abs(slope) * widths[name])) for name, slope in slopes.items())
         if abs(theirs - ours) > TOO_FAR * reach + 1.000001 * half:
             return False
+        if abs(theirs - ours) <= SURELY * reach + half:
+            return True
         side = 1.0 if theirs > ours else -1.0
         nudge = {name: side * np.sign(slope) * widths[name] for name, slope in slopes.items()}
         with np.errstate(all="ignore"):
@@ -324,13 +339,14 @@ class Work:
             theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
             plain, lessened = (made.value, less) if p.step == "exponentials" else (made.value.sum(-1), less.sum(-1))
             off = ~near(theirs, plain, half) & ~np.isnan(theirs)
-            nearer = np.abs(theirs - lessened) < np.abs(theirs - plain)
+            nearer = np.abs(theirs - lessened) < NEARLY * np.abs(theirs - plain)
             if p.step == "exponentials":
                 rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1)
             else:
                 rows |= off & nearer
         if rows.any():
             self.habits["exponentials"] = partial(_minus_max, rows=rows)
+            self._runs.clear()
 
 
 # ------------------------------------------------------------------ honest habits
@@ -363,6 +379,16 @@ _HONEST = {"cut_off": _cut_off, "single_precision": _single, "adjusted": _adjust
 
 
 # ------------------------------------------------------------------ what the runs are made of
+def _over(old: Array | None, new: Array) -> Array:
+    """Where something new is written, that."""
+    return new if old is None else np.where(np.isnan(new), old, new)
+
+
+def _all_equal(values: Array) -> bool:
+    given = values[~np.isnan(values)]
+    return given.size > 1 and bool((given == given[0]).all())
+
+
 def _after(first: Instead | None, second: Instead) -> Instead:
     return second if first is None else lambda made: second(first(made))
 
@@ -392,6 +418,23 @@ def _by_hand(made: Named) -> Named:
         return made
     e, z, _ = made.operands
     return op.divide(e, op.Reindex(lambda a: a[..., None], "every key")(z))
+
+
+def _pruned(made: Named, widths: Mapping[str, Array], given: Mapping[str, Array]) -> Named:
+    """The same value without the operands that no number that may move stands behind, so that its gradient is quick."""
+    known: dict[int, tuple[Named, bool]] = {}
+
+    def visit(node: Named) -> tuple[Named, bool]:
+        if id(node) not in known:
+            theirs = given.get(node.name)
+            ends = node.operation is None or (theirs is not None and theirs.shape == node.value.shape and not np.isnan(theirs).any())
+            operands = () if ends else tuple(visit(operand) for operand in node.operands)
+            moves = any(moving for _, moving in operands)
+            kept = replace(node, operation=node.operation if moves else None, operands=tuple(o for o, _ in operands) if moves else ())
+            known[id(node)] = kept, moves or node.name in widths
+        return known[id(node)]
+
+    return visit(made)[0]
 
 
 def _minus_max(made: Named, rows: Array) -> Named:

@@ -1,0 +1,217 @@
+"""`attn check`: somebody's numbers, marked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from attn_cli.commands.options import Command, Look, Reading, application, grouped, terminal_width, wants_color
+from attn_cli.commands.walkthrough import say, write
+from attn_cli.errors import AttnError, InputError, Place, UsageError
+from attn_cli.messages import describe
+
+if TYPE_CHECKING:
+    from attn_cli.files.load import Loaded
+    from attn_cli.homework.report import Failed, Marker, Report
+    from attn_cli.render.report import Format, Wanted
+    from attn_cli.render.style import Style
+
+app = application()
+
+
+@app.command(cls=Command)
+@grouped
+def run(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="The problem: YAML, JSON, NPZ, or a folder of CSVs.")],
+    reading: Reading,
+    answers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ANSWERS]...", help="Files or folders of worked numbers (default: the problem's own `answers`)."),
+    ] = None,
+    tol: Annotated[str | None, typer.Option(metavar="NUMBER", help="A number within so much is right, too.")] = None,
+    points: Annotated[list[str] | None, typer.Option(metavar="STEP=N", help="Ask for a step, worth N points; may be repeated.")] = None,
+    penalty_carried: Annotated[str, typer.Option(metavar="FRACTION", help="What part a carried cell loses.")] = "0",
+    explain: Annotated[bool, typer.Option("--explain", help="Derive every wrong cell.")] = False,
+    no_answers: Annotated[bool, typer.Option("--no-answers", help="Say where, without the right numbers.")] = False,
+    format: Annotated[str | None, typer.Option(metavar="NAME", help="table, json, csv, markdown or gradescope.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="DIR", help="Write one report a submission into this folder.")
+    ] = None,
+    decimals: Annotated[int, typer.Option(metavar="N", min=0, max=15, help="Decimals shown, at least.")] = 4,
+    lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Language (default: from the locale).")] = None,
+) -> int:
+    """
+    \b
+    attn check problem.yaml answers.yaml             mark one submission
+    attn check problem.yaml                          mark the problem's own answers
+    attn check problem.yaml class/*.yaml -o reports  a class, one report each
+    attn check problem.yaml kernel.npz               how far a program is off
+
+    Mark worked numbers: what is right, where the first slip is, which slip it is, and what follows from it.
+    """
+    from attn_cli.files.load import load
+    from attn_cli.homework.report import Failed, Marker, Report
+    from attn_cli.render.report import FORMATS, Wanted, class_table
+
+    look = Look(decimals=decimals, lang=lang)
+    form = _format(format, FORMATS)
+    loaded = load(problem, encoding=reading.encoding, decimal=reading.decimal)
+    try:
+        worth = _points(points or [], reading)
+        marker = Marker(loaded.problem, _number(tol, "--tol", reading), worth, _fraction(penalty_carried, reading))
+    except InputError as error:
+        raise loaded.locate(error) from error
+    reports = _marked(marker, loaded, answers, reading)
+    style = _style(look, output is None)
+    wanted = Wanted(answers=not no_answers, explain=explain)
+    say(loaded.notes, look.language())
+    if output is not None:
+        _save(reports, form, style, wanted, Path(output))
+        write(class_table(reports, _style(look, True)), None)
+    elif len(reports) == 1 and isinstance(reports[0], Report):
+        write(form.one(reports[0], style, wanted), None)
+    else:
+        write(form.many(reports, style, wanted), None)
+    for report in reports:
+        if isinstance(report, Failed):
+            print(f"error: {report.error}", file=sys.stderr)
+        else:
+            say(report.notes, look.language(), f"{report.file}: " if report.file and len(reports) > 1 else "")
+    return 0 if all(isinstance(report, Report) and report.right for report in reports) else 1
+
+
+# ------------------------------------------------------------------ the submissions
+def _marked(marker: Marker, loaded: Loaded, answers: Sequence[str] | None, reading: Reading) -> list[Report | Failed]:
+    """A report for each submission; what cannot be read costs a class that row only."""
+    from attn_cli.homework.report import Failed
+
+    if not answers:
+        return [_own(marker, loaded)]
+    if len(answers) == 1:
+        return [_one(marker, answers[0], reading, None)]
+    reports: list[Report | Failed] = []
+    for path in answers:
+        try:
+            reports.append(_one(marker, path, reading, path))
+        except (AttnError, OSError) as error:
+            told = describe(error)
+            reports.append(Failed(path, told if path in told else f"{path}: {told}"))
+    return reports
+
+
+def _own(marker: Marker, loaded: Loaded) -> Report:
+    """The problem's own answers, marked."""
+    from attn_cli.files.claims import claims
+
+    if not loaded.answers:
+        raise InputError("has no answers of its own; name a file of answers after it", place=Place(loaded.source))
+    try:
+        return marker.mark(claims(loaded.answers))
+    except InputError as error:
+        raise error.at(Place(loaded.source)) from error
+
+
+def _one(marker: Marker, path: str, reading: Reading, file: str | None) -> Report:
+    from attn_cli.files.answers import read_answers
+    from attn_cli.files.claims import claims
+
+    found = read_answers(path, encoding=reading.encoding, decimal=reading.decimal)
+    try:
+        return marker.mark(claims(found.steps), file, found.notes)
+    except InputError as error:
+        raise error.at(Place(found.source)) from error
+
+
+def _save(reports: Sequence[Report | Failed], form: Format, style: Style, wanted: Wanted, folder: Path) -> None:
+    """One report a submission, named after its file."""
+    from attn_cli.files.save import save
+    from attn_cli.homework.report import Failed
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made: {(error.strerror or 'unknown reason').lower()}") from None
+    named = [report for report in reports if not isinstance(report, Failed)]
+    for report, name in zip(named, _names([report.file for report in named]), strict=True):
+        target = folder / f"{name}.{form.suffix}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save(target, form.one(report, style, wanted))
+
+
+def _names(files: Sequence[str | None]) -> list[str]:
+    """The last part of each path, and as many before it as tell them apart."""
+    parts = [tuple(part for part in Path(file or "report").parts if part not in ("..", "/")) or ("report",) for file in files]
+    names: list[str] = []
+    for own in parts:
+        length = next((n for n in range(1, len(own)) if sum(other[-n:] == own[-n:] for other in parts) == 1), len(own))
+        name = "/".join(own[-length:])
+        again = sum(each == name or each.startswith(f"{name}~") for each in names)
+        names.append(f"{name}~{again + 1}" if again else name)
+    return names
+
+
+# ------------------------------------------------------------------ options
+def _format(name: str | None, formats: dict[str, Format]) -> Format:
+    from attn_cli.engine.registry import did_you_mean
+
+    if name is None:
+        return formats["table"]
+    if name not in formats:
+        raise UsageError(f"no format {name!r}{did_you_mean(name, list(formats))}; there are {', '.join(formats)}")
+    return formats[name]
+
+
+def _style(look: Look, on_screen: bool) -> Style:
+    from attn_cli.render.style import Style
+
+    return Style(
+        decimals=look.decimals,
+        lang=look.language(),
+        width=terminal_width() if on_screen else 80,
+        color=on_screen and wants_color(),
+    )
+
+
+def _number(text: str | None, option: str, reading: Reading) -> float | None:
+    """A number from 0 on the command line, in the syntax of the files."""
+    from attn_cli.files.cells import number
+
+    if text is None:
+        return None
+    try:
+        found = number(text, reading.decimal or ".")
+    except InputError as error:
+        raise UsageError(f"{option}: {error.message}") from None
+    if not 0 <= found < float("inf"):
+        raise UsageError(f"{option}: found {text!r}, expected a number from 0")
+    return found
+
+
+def _fraction(text: str, reading: Reading) -> float:
+    found = _number(text, "--penalty-carried", reading)
+    if found is None or found > 1:
+        raise UsageError(f"--penalty-carried: found {text!r}, expected a number from 0 to 1")
+    return found
+
+
+def _points(texts: Sequence[str], reading: Reading) -> dict[str, float]:
+    """STEP=N pairs."""
+    from attn_cli.engine.registry import did_you_mean
+    from attn_cli.files.keys import STEPS, canonical
+
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, worth = text.partition("=")
+        step = canonical(name.strip(), STEPS)
+        if not equals:
+            raise UsageError(f"--points: found {text!r}, expected a step and its points, as in weights=2")
+        if step is None:
+            raise UsageError(f"--points: no step {name!r}{did_you_mean(name, list(STEPS))}; there are {', '.join(STEPS)}")
+        if step in found:
+            raise UsageError(f"--points: {step} is given twice")
+        found[step] = _number(worth.strip(), "--points", reading) or 0.0
+    return found
