@@ -369,8 +369,8 @@ class _Column:
 
 
 def _level(weight: float) -> int:
-    """How full the bar of a weight is, 0 to 8; anything but 0 shows a little."""
-    return 0 if not weight > 0 else max(1, min(8, round(weight * 8)))
+    """How full the bar of a weight is, 0 to 8; next to nothing shows nothing."""
+    return 0 if not weight >= 0.03 else max(1, min(8, round(weight * 8)))
 
 
 def _trimmed(row: Row) -> Row:

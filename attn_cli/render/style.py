@@ -91,16 +91,11 @@ class Style:
         parts = tuple(_chain(expr))
         result, wanted = self.short(value), self.number(value)
         for writer in self._writers():
-            if all(self.number(_evaluated(part, writer)) == wanted for part in parts):
+            if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
                 break
-        signs = []
-        reached = _rational(parts[0], writer) if parts else None
-        for after in parts[1:]:
-            then = _rational(after, writer)
-            signs.append("=" if reached is not None and then == reached else "≈")
-            reached = then
+        signs = ["=" if _agree(before, after, writer) else "≈" for before, after in zip(parts, parts[1:], strict=False)]
         if parts:
-            exact = reached is not None and _exact(result) == reached and _stands_for(reached, value)
+            exact = _stands_for(read(result), value) and _exact(result) == _rational(parts[-1], writer)
             signs.append("=" if exact else "≈")
             result = "0" if exact and not result.strip("-0.") else result
         return Worked(parts, tuple(signs), result, writer, value)
@@ -117,7 +112,7 @@ class Style:
             return text if text.strip("-").replace(".", "", 1).isdigit() else f"({text})"
         if n.exact:
             exact = self.exact(n.value if n.source is None else float(str(n.source.value[n.at])))
-            if extra == 0 or _exact(exact) == _number(n.value):
+            if extra == 0 or read(exact) == n.value:
                 return exact
         if small and 0 < abs(n.value) < 0.01:
             return _with_exponent(n.value, self.decimals + extra)
@@ -189,8 +184,8 @@ def _simpler(expr: Expr) -> Expr:
     if all(isinstance(a, Num) for a in expr.args) or _flat(expr):
         value = expr.evaluate()
         return Num(value=value, exact=False)
-    keep_terms = expr.op in SUMS
-    return Expr(expr.op, tuple(a if isinstance(a, Num) or (keep_terms and _flat(a)) else _simpler(a) for a in expr.args))
+    terms = expr.op in SUMS
+    return Expr(expr.op, tuple(a if isinstance(a, Num) or (terms and a.op in PRODUCTS and _flat(a)) else _simpler(a) for a in expr.args))
 
 
 # ------------------------------------------------------------------ what is shown, read again
@@ -208,6 +203,13 @@ def _evaluated(expr: Expr, writer: Callable[[Num], str]) -> float:
             return n.value
 
     return expr.evaluate(shown)
+
+
+def _sound(expr: Expr, writer: Callable[[Num], str]) -> bool:
+    """Whether no divisor is shown as 0 that is none."""
+    if expr.op == "divide" and _evaluated(expr.args[1], writer) == 0 != expr.args[1].evaluate():
+        return False
+    return all(_sound(a, writer) for a in expr.args)
 
 
 Exact: TypeAlias = "Fraction | int | float"
@@ -234,9 +236,9 @@ def _number(value: float) -> Exact | None:
     return _exact(f"{value:.12g}") if math.isfinite(value) else value
 
 
-def _stands_for(shown: Exact, value: float) -> bool:
+def _stands_for(shown: float, value: float) -> bool:
     """Whether nothing but the noise of floating point was rounded away."""
-    return shown == value or (math.isfinite(value) and abs(float(shown) - value) <= 1e-12 * max(1.0, abs(value)))
+    return shown == value or (math.isfinite(value) and abs(shown - value) <= 1e-12 * max(1.0, abs(value)))
 
 
 def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact | None:
@@ -270,6 +272,16 @@ def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact | None:
             return int(_evaluated(expr, writer))
         case _:
             return None
+
+
+def _agree(before: Expr, after: Expr, writer: Callable[[Num], str]) -> bool:
+    """Whether nothing was rounded where parts of an expression became numbers."""
+    if before is after:
+        return True
+    if isinstance(after, Num):
+        value = _rational(before, writer)
+        return value is not None and value == _exact(writer(after))
+    return all(_agree(a, b, writer) for a, b in zip(before.args, after.args, strict=True))
 
 
 def _quotient(a: Exact, b: Exact) -> Exact | None:

@@ -24,18 +24,18 @@ LOOK = {
     "zero": "dim",
     "remark": "dim",
     "name": "cyan",
-    "chosen": "bold black on #ffaf00",
-    "shade0": "dim",
+    "chosen": "bold black on #ff9800",
+    "shade0": "",
     "shade1": "",
-    "shade2": "black on #ffe0b0",
-    "shade3": "black on #ffd08a",
-    "shade4": "black on #ffc66a",
-    "shade5": "black on #ffbb4a",
-    "shade6": "black on #ffaf2a",
-    "shade7": "bold black on #ffa310",
+    "shade2": "black on #b89f7a",
+    "shade3": "black on #c49a5c",
+    "shade4": "black on #cf9645",
+    "shade5": "black on #da9430",
+    "shade6": "black on #e59420",
+    "shade7": "bold black on #f09610",
     "shade8": "bold black on #ff9800",
 }
-"""How each role looks. Shades set both colours, so that they read alike on dark and light terminals."""
+"""How each role looks. Shades set both colours and gain in strength, so that they read alike on dark and light terminals."""
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 JOINERS = "\u200c\u200d"
 """Invisible characters that belong to words and emoji."""
@@ -25,6 +26,7 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
+@cache
 def _cells(c: str) -> int:
     if unicodedata.category(c) in ("Mn", "Me", "Cf"):
         return 0
