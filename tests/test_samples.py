@@ -5,7 +5,7 @@ import json
 import pytest
 
 from attn_cli.cli import main
-from attn_cli.commands.samples import samples
+from attn_cli.commands.shelf import samples
 
 
 @pytest.mark.parametrize("path", samples().values(), ids=list(samples()))

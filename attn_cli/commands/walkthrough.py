@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from attn_cli.commands.options import Look, Matrices, Reading, Settings, given, load
-from attn_cli.commands.samples import sample
+from attn_cli.commands.shelf import sample
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
