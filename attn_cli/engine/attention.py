@@ -50,14 +50,17 @@ def solve(
         raw = raw_scores(q, repeated(k, sizes), problem, record)
     else:
         raw = flat_head(given_input("scores", problem), sizes.h)
+    ours = not (given or nudge or instead)
+    if ours:
+        refuse_overflow({"scores": raw}, problem)
     s = closed(raw, problem, sizes, record)
     if problem.temperature != 1:
         s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
     a = record("weights", MODES[problem.mode].function(s, problem, record))
     result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
+    if ours:
+        refuse_overflow({"weights": a, "output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
-    if not (given or nudge or instead):
-        refuse_overflow({"scores": raw, "weights": a, "output": result}, problem)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
     return trace.with_notes(remarks(trace))
 
@@ -66,7 +69,7 @@ def refuse_overflow(made: Mapping[str, Named], problem: Problem) -> None:
     """Raises InputError where a number became too large to count with."""
     for what, x in made.items():
         if not np.isfinite(x.value).all():
-            raise InputError(f"the {what} grow beyond what {problem.dtype} can hold; make the numbers of the inputs smaller")
+            raise InputError(f"numbers of the {what} grow beyond what {problem.dtype} can hold; make those of the inputs smaller")
 
 
 def given_input(name: str, problem: Problem) -> Named:

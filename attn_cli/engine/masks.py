@@ -52,7 +52,7 @@ def fitted(matrix: Array, h: int, n: int, m: int, columns: bool) -> Array:
     shown = np.swapaxes(matrix, -1, -2) if columns and matrix.ndim > 1 else matrix
     grid, sides = (f"{m} × {n}", "keys × queries") if columns else (f"{n} × {m}", "queries × keys")
     heads = f", {h} × {grid}" if h > 1 else ""
-    raise InputError(f"mask is {shape_text(shown)}, expected {grid} ({sides}){heads} or one row of {m}", key="mask")
+    raise InputError(f"is {shape_text(shown)}, expected {grid} ({sides}){heads} or one row of {m}", key="mask")
 
 
 def shape_text(array: Array) -> str:

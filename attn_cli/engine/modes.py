@@ -33,8 +33,9 @@ def soft(s: Named, problem: Problem, record: Recorder) -> Named:
     finite = s.value[np.isfinite(s.value)]
     large = finite.size > 0 and float(np.abs(finite).max()) > LARGE[problem.dtype]
     e = op.exp(op.subtract(s, op.row_max(s)) if large else s)
-    if not np.isfinite(e.value.sum(axis=-1)).all():
-        # Very many keys, each near the limit.
+    with np.errstate(over="ignore"):
+        fits = np.isfinite(e.value.sum(axis=-1)).all()
+    if not fits:  # very many keys, each near the limit
         e = op.exp(op.subtract(s, op.row_max(s)))
     e = record("exponentials", e)
     z = record("row_sums", op.row_sum(e))

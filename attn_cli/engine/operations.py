@@ -63,7 +63,7 @@ class Operation:
     """One operation. Subclasses are frozen records of what it needs besides its operands."""
 
     def __call__(self, *operands: Named) -> Named:
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             value = self.value(*(o.value for o in operands))
         return Named(value, self.formula(*(o.expr for o in operands)), self, operands)
 
