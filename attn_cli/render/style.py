@@ -90,9 +90,15 @@ class Style:
         """
         parts = tuple(_chain(expr))
         result, wanted = self.short(value), self.number(value)
+        writer = fallback = None
         for writer in self._writers():
             if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
-                break
+                fallback = fallback or writer
+                if all(_holds(before, after, writer) for before, after in zip(parts, parts[1:], strict=False)):
+                    break
+        else:
+            writer = fallback or writer
+        assert writer is not None
         signs = ["=" if _agree(before, after, writer) else "≈" for before, after in zip(parts, parts[1:], strict=False)]
         if parts:
             exact = _stands_for(read(result), value) and _exact(result) == _rational(parts[-1], writer)
@@ -159,6 +165,7 @@ def tex_number(text: str) -> str:
 # ------------------------------------------------------------------ from an expression to a number, step by step
 SUMS = ("add", "subtract")
 PRODUCTS = ("multiply", "scale", "linear", "hadamard")
+TERMS = (*PRODUCTS, "square")
 
 
 def _chain(expr: Expr) -> Iterator[Expr]:
@@ -175,8 +182,8 @@ def _flat(expr: Expr) -> bool:
     if isinstance(expr, Num):
         return True
     if expr.op in SUMS:
-        return all(isinstance(a, Num) or (a.op in PRODUCTS and _flat(a)) for a in expr.args)
-    return expr.op in PRODUCTS and all(isinstance(a, Num) for a in expr.args)
+        return all(isinstance(a, Num) or (a.op in TERMS and _flat(a)) for a in expr.args)
+    return expr.op in TERMS and all(isinstance(a, Num) for a in expr.args)
 
 
 def _simpler(expr: Expr) -> Expr:
@@ -185,7 +192,7 @@ def _simpler(expr: Expr) -> Expr:
         value = expr.evaluate()
         return Num(value=value, exact=False)
     terms = expr.op in SUMS
-    return Expr(expr.op, tuple(a if isinstance(a, Num) or (terms and a.op in PRODUCTS and _flat(a)) else _simpler(a) for a in expr.args))
+    return Expr(expr.op, tuple(a if isinstance(a, Num) or (terms and a.op in TERMS and _flat(a)) else _simpler(a) for a in expr.args))
 
 
 # ------------------------------------------------------------------ what is shown, read again
@@ -282,6 +289,17 @@ def _agree(before: Expr, after: Expr, writer: Callable[[Num], str]) -> bool:
         value = _rational(before, writer)
         return value is not None and value == _exact(writer(after))
     return all(_agree(a, b, writer) for a, b in zip(before.args, after.args, strict=True))
+
+
+def _holds(before: Expr, after: Expr, writer: Callable[[Num], str]) -> bool:
+    """Whether each part that became a number gives, as it is shown, that number as it is shown."""
+    if before is after:
+        return True
+    if isinstance(after, Num):
+        text, value = writer(after), _evaluated(before, writer)
+        decimals = len(text.partition("e")[0].partition(".")[2])
+        return read(text) == read(f"{value:.{decimals}{'e' if 'e' in text else 'f'}}")
+    return all(_holds(a, b, writer) for a, b in zip(before.args, after.args, strict=True))
 
 
 def _quotient(a: Exact, b: Exact) -> Exact | None:
