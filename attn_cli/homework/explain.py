@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ EXACT, HIDDEN, REACHED = range(3)
 LAST_DIGIT_DIGITS = 3
 COARSEST = 0
 """Fewest decimals to which somebody may have rounded too early."""
+PLAUSIBLE = 12
+"""Rounding moves no cell by more than so many units times the largest numbers about."""
 UNLIKELY = 0.25
 """A step farther off than this, against its largest number, was not rounded too early."""
 FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
@@ -148,7 +150,9 @@ class Book:
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
         changed = (~near(stacked, truth, 0.0) & ~np.isnan(theirs)).reshape(len(stacked), -1).any(-1)
-        return list(dict.fromkeys(code for (code, _), fits in zip(self._different[key], (same & changed).tolist(), strict=True) if fits))
+        return list(
+            dict.fromkeys(code for (code, _), fits in zip(self._different[key], np.atleast_1d(same & changed), strict=True) if fits)
+        )
 
     # ------------------------------------------------------------------ does one fit?
     def _plausible(self, work: Work, placed: Placed, variant: Variant, theirs: Array) -> bool:
@@ -166,9 +170,10 @@ class Book:
         )
         with np.errstate(invalid="ignore"):
             off = np.nanmax(np.where(np.isfinite(theirs) & np.isfinite(ours), np.abs(theirs - ours), 0.0), initial=0.0)
-        return bool(off <= 12 * unit * (1 + self._largest))
+            size = np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)
+        return bool(off <= PLAUSIBLE * unit * (1 + self._largest) * (1 + size))
 
-    @property
+    @cached_property
     def _largest(self) -> float:
         return max(
             float(np.abs(s.made.value[np.isfinite(s.made.value)]).max(initial=0.0))

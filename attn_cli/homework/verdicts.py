@@ -33,8 +33,8 @@ MASKED = -1000.0
 """A masked score may be written as any number up to this one."""
 SINGLE_DIGITS, SINGLE = 7, 1e-6
 """Single precision: so many digits claimed, so far off."""
-NEARLY = 0.1
-"""Exponentials count as lessened by the row's maximum if they are nearer to those than to plain ones by this factor."""
+NEARLY = 0.03
+"""Exponentials that are not right count as lessened by the row's maximum if all of the row are so near to those, relatively."""
 SURELY, TOO_FAR = 0.5, 4.0
 """Within so much of the first-order reach of the rounding a cell is reached; beyond so much it is not. Between, the engine tells."""
 
@@ -296,23 +296,23 @@ class Work:
 
         def cut(name: str, gradient: Named) -> Named:
             """What was written does not move with what stands before it."""
-            given = numbers.given.get(name)
             if name in widths:
                 slopes[name] = gradient.value
-            if given is None or given.shape != gradient.value.shape:
-                return gradient
+            given = numbers.given.get(name)
+            if given is None or given.shape != gradient.value.shape or not np.isnan(given).any():
+                return gradient  # nothing is written, or everything: then the graph ends here
             return replace(gradient, value=np.where(np.isnan(given), gradient.value, 0.0))
 
         with np.errstate(all="ignore"):
             backward(made, op.given("one", one, symbol("1")), cut)
-        slopes = {name: np.nan_to_num(slope) for name, slope in slopes.items()}
-        reach = sum(float(np.sum(np.abs(slope) * widths[name])) for name, slope in slopes.items())
+        moves = {name: np.where(np.isnan(slope), 0.0, slope * widths[name]) for name, slope in slopes.items()}
+        reach = sum(float(np.abs(move).sum()) for move in moves.values())
         if abs(theirs - ours) > TOO_FAR * reach + 1.000001 * half:
             return False
         if abs(theirs - ours) <= SURELY * reach + half:
             return True
         side = 1.0 if theirs > ours else -1.0
-        nudge = {name: side * np.sign(slope) * widths[name] for name, slope in slopes.items()}
+        nudge = {name: side * np.sign(move) * widths[name] for name, move in moves.items()}
         with np.errstate(all="ignore"):
             moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
         farthest = max(side * float(moved), side * ours)
@@ -334,16 +334,18 @@ class Work:
         top = np.max(scores, axis=-1, keepdims=True)
         with np.errstate(all="ignore"):
             less = np.exp(np.where(np.isfinite(top), scores - top, scores))
-        rows = np.zeros(scores.shape[:-1], bool)
+        rows, told = np.zeros(scores.shape[:-1], bool), np.zeros(scores.shape[:-1], bool)
         for p in answers:
             theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
             plain, lessened = (made.value, less) if p.step == "exponentials" else (made.value.sum(-1), less.sum(-1))
             off = ~near(theirs, plain, half) & ~np.isnan(theirs)
-            nearer = np.abs(theirs - lessened) < NEARLY * np.abs(theirs - plain)
+            unit = p.fit(p.answer.unit)
+            nearer = near(theirs, lessened, NEARLY * np.abs(lessened) + 2 * unit) & (np.abs(theirs - lessened) < np.abs(theirs - plain))
             if p.step == "exponentials":
                 rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1)
+                told |= ~np.isnan(theirs).all(-1)
             else:
-                rows |= off & nearer
+                rows |= off & nearer & ~told
         if rows.any():
             self.habits["exponentials"] = partial(_minus_max, rows=rows)
             self._runs.clear()

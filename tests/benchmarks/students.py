@@ -142,7 +142,9 @@ def mistaken(marker: Marker, variant: Variant, rng: np.random.Generator, everyth
     if not everything:
         kept = [name for name in names if name in ("weights", "output") or rng.random() < 0.3]
         names = [name for name in kept if name in names]
-    first = next((name for name in names if list(truth.steps).index(truth.step(name)) >= list(truth.steps).index(truth.step(sites[0]))), None)
+    first = next(
+        (name for name in names if list(truth.steps).index(truth.step(name)) >= list(truth.steps).index(truth.step(sites[0]))), None
+    )
     if first is None or (variant.beside and not {"scores", "raw_scores"} & set(names)):
         return None
     honest = worked(marker.problem, truth, {}, decimals, each_step, rounding)
@@ -152,6 +154,12 @@ def mistaken(marker: Marker, variant: Variant, rng: np.random.Generator, everyth
     if not unlike or unlike[0] != first and everything:
         return None
     return marker.mark(theirs), unlike[0]
+
+
+def same_numbers(one: Variant, other: Variant, step: str) -> bool:
+    """Whether two mistakes come to the same thing, so that either may be named."""
+    a, b = one.values.get(step), other.values.get(step)
+    return a is not None and b is not None and a.shape == b.shape and np.allclose(a, b, atol=1e-12, equal_nan=True)
 
 
 def clearly_same(a: Answer, b: Answer) -> bool:
@@ -176,14 +184,17 @@ def mistakes_found(count: int, seed: int, everything: bool, say: bool = False) -
             wrong = report.first_wrong
             named = wrong.mistake if wrong is not None else None
             codes = (named.code, *named.also) if named is not None else ()
+            alike = {v.code for v in marker.book.variants if same_numbers(v, variant, first)}
             tally["step"] += wrong is not None and wrong.name == first
             tally["among"] += variant.code in codes
-            tally["first"] += variant.code in codes[:1]
+            tally["first"] += bool(alike & set(codes[:1]))
             tally["nothing"] += wrong is None
             tally[f"all {variant.code}"] += 1
             tally[f"hit {variant.code}"] += variant.code in codes
             if say and (wrong is None or wrong.name != first or variant.code not in codes):
-                print(f"  {variant.code} at {'+'.join(variant.instead)}: first {wrong and wrong.name} (is {first}), named {codes}; {problem.score} {problem.mode}")
+                print(
+                    f"  {variant.code} at {'+'.join(variant.instead)}: first {wrong and wrong.name} (is {first}), named {codes}; {problem.score} {problem.mode}"
+                )
     return tally
 
 
@@ -203,7 +214,9 @@ def sound_left_alone(count: int, seed: int, say: bool = False) -> Counter[str]:
             tally["blamed"] += not report.right
             if say and not report.right:
                 bad = [(s.name, s.verdict, s.mistake) for s in report.steps if s.verdict in ("wrong", "carried")]
-                print(f"  {problem.score} {problem.mode} h={problem.heads} decimals {decimals} each_step {each_step} all {len(names) > 2}: {bad}")
+                print(
+                    f"  {problem.score} {problem.mode} h={problem.heads} decimals {decimals} each_step {each_step} all {len(names) > 2}: {bad}"
+                )
     return tally
 
 
