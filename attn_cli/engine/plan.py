@@ -210,11 +210,11 @@ def _kv_heads(problem: Problem, h: int, k: tuple[int, ...] | None, v: tuple[int,
             kv = shape[0]
     kv = kv or h
     if h % kv:
-        reason = f"expected a divisor of heads, {h}: each key and value head serves as many query heads"
+        divisor = f"expected a divisor of heads, {h}"
         if problem.kv_heads is None:
             key, shape = next((name, shape) for name, shape in (("K", k), ("V", v)) if shape is not None and len(shape) == 3)
-            raise InputError(f"is {shape_text(np.empty(shape))}, so there are {kv} key and value heads, {reason}", key=key)
-        raise InputError(f"is {kv}, {reason}", key="kv_heads")
+            raise InputError(f"is {shape_text(np.empty(shape))}, so there are {kv} key and value heads, {divisor}", key=key)
+        raise InputError(f"is {kv}, {divisor}: each key and value head serves as many query heads", key="kv_heads")
     for name, shape in (("K", k), ("V", v)):
         if shape is not None and len(shape) == 2 and shape[1] % kv:
             raise InputError(

@@ -138,8 +138,7 @@ def _scaling(trace: Trace) -> Iterator[Note]:
     if len(saturated):
         values: dict[str, Any] = {**_row(trace, saturated[0]), "rows": len(saturated), "largest": float(largest[tuple(saturated[0])])}
         if p.score == "dot" and p.scale is None and p.scores is None and sizes.d_k and sizes.d_k > 1:
-            row = scores[tuple(saturated[0])]
-            values |= {"d_k": sizes.d_k, "scaled": float(softened(row / np.sqrt(sizes.d_k)).max())}
+            values |= {"d_k": sizes.d_k, "scaled": float(_scaled(trace, tuple(saturated[0])).max())}
         yield Note("saturated", values)
     uniform = np.argwhere((largest < NEAR_UNIFORM / keys.clip(1)) & (keys >= 4))
     if len(uniform):
@@ -152,6 +151,17 @@ def _scaling(trace: Trace) -> Iterator[Note]:
                 "largest": float(largest[tuple(uniform[0])]),
             },
         )
+
+
+def _scaled(trace: Trace, at: tuple[int, ...]) -> Array:
+    """A row of weights as the scaled dot product would have it; softcap, bias, mask and temperature as they are: (m,)"""
+    p, final = trace.problem, _scores(trace)
+    row = trace.step("raw_scores" if "raw_scores" in trace else "scores").made.value[at] / np.sqrt(trace.sizes.d_k or 1)
+    if p.softcap is not None:
+        row = p.softcap * np.tanh(row / p.softcap)
+    if p.bias is not None:
+        row = row + np.broadcast_to(p.bias[0] if p.bias.ndim > final.ndim else p.bias, final.shape)[at]
+    return softened(np.where(np.isfinite(final[at]), row / p.temperature, -np.inf))
 
 
 def _scores(trace: Trace) -> Array:

@@ -267,7 +267,7 @@ def test_a_mask_is_a_word_an_array_or_a_mapping():
         ({"mask": {"window": -1}}, "mask: window is -1, expected"),
         ({"mask": {"window": [1, 2, 3]}}, "mask: window is [1, 2, 3], expected"),
         ({"mask": {"lengths": 14}}, "mask: lengths is 14, expected a whole number from 0 to 13"),
-        ({"mask": np.ones((M, N))}, "mask: mask is 13 × 11, expected 11 × 13"),
+        ({"mask": np.ones((M, N))}, "mask: is 13 × 11, expected 11 × 13"),
         ({"mask": np.where(np.tri(N, M), 0, -np.inf)}, "mask: holds -inf, expected 0, 1, true or false; to add numbers"),
         ({"bias": np.ones((M, N))}, "bias: is 13 × 11, expected 11 × 13"),
         ({"bias": np.ones((N, M), bool)}, "bias: holds bool, expected numbers (true or false belongs in mask)"),

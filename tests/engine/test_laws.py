@@ -11,10 +11,9 @@ from attn_cli.engine.plan import open_cells, plan
 from attn_cli.engine.problem import Mask, Problem
 
 
-def some(kinds, *names, count=3):
-    """A few of the kinds, other ones for every combination of names, so that all of them take their turn."""
-    first = sum(map(ord, "".join(names)))
-    return [kinds[(first + i * 4) % len(kinds)] for i in range(count)]
+def some(kinds, *names, of=8):
+    """One in so many of the kinds, other ones for every combination of names, so that all of them take their turn."""
+    return kinds[sum(map(ord, "".join(names))) % of :: of]
 
 
 def allowed(trace):
@@ -23,7 +22,7 @@ def allowed(trace):
 
 
 def test_weights_are_not_negative_and_every_row_adds_up_to_one_or_is_closed(solved, kinds, score, mode, heads):
-    for kind in kinds:
+    for kind in some(kinds, score, mode, heads, of=2):
         trace = solved(score, mode, kind, heads)
         weights, may = trace["weights"], allowed(trace)
         assert (weights >= 0).all(), kind
@@ -31,7 +30,7 @@ def test_weights_are_not_negative_and_every_row_adds_up_to_one_or_is_closed(solv
 
 
 def test_a_masked_key_has_weight_exactly_zero(solved, kinds, score, mode, heads):
-    for kind in kinds:
+    for kind in some(kinds, score, mode, heads, of=2):
         trace = solved(score, mode, kind, heads)
         assert (trace["weights"][~allowed(trace)] == 0).all(), kind
 
@@ -69,8 +68,8 @@ def test_the_order_of_keys_and_values_does_not_matter(problem, solved, kinds, sc
         assert there["output"] == pytest.approx(here["output"], abs=1e-12), kind
 
 
-def test_the_arithmetic_of_every_cell_gives_its_number(problem, kinds, score, mode, heads):
-    for kind in some(kinds, score, mode, heads, count=1):
+def test_the_arithmetic_of_every_cell_gives_its_number(problem, kinds, score, mode):
+    for kind, heads in zip(some(kinds, score, mode, of=4), ("one head", "grouped", "one for all"), strict=False):
         vectors = ("rows", "columns")[len(kind) % 2]
         for step in solve(problem(score, mode, kind, heads, seed=1, vectors=vectors)):
             for at in np.ndindex(step.value.shape):
@@ -78,7 +77,7 @@ def test_the_arithmetic_of_every_cell_gives_its_number(problem, kinds, score, mo
 
 
 def test_every_number_of_the_arithmetic_of_a_cell_is_where_it_says(solved, kinds, score, mode):
-    for kind in some(kinds, score, mode, count=1):
+    for kind in some(kinds, score, mode, of=15):
         for step in solved(score, mode, kind, "grouped"):
             for at in list(np.ndindex(step.value.shape))[:6]:
                 for number in step.cell(at).numbers():
@@ -113,7 +112,7 @@ def test_one_head_has_no_head_axis_and_several_have_it_in_every_step(solved, sco
 
 
 def test_every_step_has_a_formula_in_text_and_in_tex(problem, kinds, score, mode, heads, vectors):
-    for kind in some(kinds, score, mode, heads, vectors, count=1):
+    for kind in some(kinds, score, mode, heads, vectors, of=15):
         for step in solve(problem(score, mode, kind, heads, vectors=vectors)):
             tex = step.formula.tex(lambda n: str(n.value))
             assert step.formula.plain(lambda n: str(n.value))

@@ -71,7 +71,7 @@ BROKEN = [
     ({"Q": one((2, 3, 4)), "K": one((5, 8)), "heads": 4}, "heads: is 4, but Q is 2 × 3 × 4, so there are 2"),
     (
         {"Q": one((3, 4)), "K": one((2, 5, 4))},
-        "K: is 2 × 5 × 4, so there are 2 key and value heads, expected a divisor of heads, 1: each key and value head serves as many query heads",
+        "K: is 2 × 5 × 4, so there are 2 key and value heads, expected a divisor of heads, 1",
     ),
     ({"Q": one((2, 3, 4)), "K": one((2, 5, 4)), "V": one((1, 5, 4))}, "V: is 1 × 5 × 4, expected 2 × …, one block a key and value head"),
     ({"scores": one((3, 5)), "heads": 2}, "scores: is 3 × 5, expected 2 × n × m for 2 heads"),
