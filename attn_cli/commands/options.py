@@ -67,6 +67,7 @@ class Look(NamedTuple):
     decimals: Annotated[int, typer.Option(metavar="N", min=0, max=15, help="Decimals shown; the numbers stay exact.")] = 4
     lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Language (default: from the locale).")] = None
     only: Annotated[list[str] | None, typer.Option(metavar="STEP", help="Show this step only; may be repeated.")] = None
+    standalone: Annotated[bool, typer.Option("--standalone", help="LaTeX: a whole document, not a fragment.")] = False
 
     def language(self) -> str:
         spoken = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
@@ -83,6 +84,7 @@ class Look(NamedTuple):
             color=on_screen and wants_color(),
             only=tuple(self.only or ()),
             detail=detail,
+            standalone=self.standalone,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, read
 from attn_cli.files.gather import TABLE_SUFFIXES, TREE_SUFFIXES, Reading, files_in, read_matrix, read_tree
-from attn_cli.files.text import ZIP_MAGIC, read_bytes, shown
+from attn_cli.files.text import ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Cell, Value
 
@@ -77,6 +77,8 @@ def _says_something(node: object) -> bool:
 def _file(path: str, reading: Reading, notes: list[Note]) -> dict[str, Value]:
     suffix = Path(path).suffix.lower()
     data = read_bytes(path)
+    if suffix in TABLE_SUFFIXES and (tables := _tables(data, path, reading)):
+        return tables
     if suffix in TABLE_SUFFIXES or suffix == ".npy":
         return {_step(Path(path).stem, Place(path)): read_matrix(path, reading, notes, answers=True)}
     if data.startswith(ZIP_MAGIC) or suffix == ".npz":
@@ -121,6 +123,61 @@ def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
             raise InputError("a step here lacks its name or its value", place=Place(file, step.line, step.column))
         found[_step(name.text, Place(file, name.line, name.column))] = Value(value, file, reading.sign)
     return found
+
+
+def _tables(data: bytes, path: str, reading: Reading) -> dict[str, Value]:
+    """What `attn compute` wrote as CSV: tables with an empty corner, above each a line that names its step (and its head).
+
+    Empty for any other CSV. A spreadsheet may have padded the lines, or changed the separator and the decimal sign.
+    """
+    from attn_cli.files import csv_table
+
+    text, group = decode(data, path, reading.encoding).lstrip(), ""
+    lines = text.split("\n", 2)
+    if len(lines) < 3 or lines[1][:1] not in (",", ";", "\t"):
+        return {}
+    separator, file = lines[1][0], shown(path)
+    if keys.canonical(lines[0].split(separator)[0], keys.STEPS) is None:
+        return {}
+    sign = reading.sign if separator == "," else ","
+    found: dict[str, Value] = {}
+    rows = [row for row in csv_table.split(text, separator, file) if any(cell.text for cell in row)]
+    heads = [i for i in range(len(rows) - 1) if _names_table(rows[i], rows[i + 1])]
+    for first, end in zip(heads, [*heads[1:], len(rows)], strict=True):
+        name, *which = [cell for cell in rows[first] if cell.text]
+        step = _step(name.text, Place(file, name.line, name.column))
+        width = max((k for k, cell in enumerate(rows[first + 1]) if cell.text), default=0) + 1
+        items: list[Node] = [Items(list(row[1:width]), row[0].line, row[0].column) for row in rows[first + 2 : end]]
+        if step == "row_sums":  # a number a row, not a row of one
+            items = [cell for row in items if isinstance(row, Items) for cell in row.items]
+        table = Items(items, name.line, name.column)
+        if not which:
+            found[step] = Value(table, file, sign)
+            continue
+        outer = found.setdefault(step, Value(Items([], name.line, name.column), file, sign)).node
+        assert isinstance(outer, Items)
+        if len(which) > 1:  # a head of its own
+            if which[0].text != group:
+                outer.items.append(Items([], name.line, name.column))
+            inner = outer.items[-1]
+            assert isinstance(inner, Items)
+            outer = inner
+        group = which[0].text
+        outer.items.append(table)
+    return found
+
+
+def _names_table(row: Sequence[Scalar], header: Sequence[Scalar]) -> bool:
+    """Whether a line names a step, with a table's header under it."""
+    return not header[0].text and keys.canonical(row[0].text, keys.STEPS) is not None and not any(_reads(c.text) for c in row[1:])
+
+
+def _reads(text: str) -> bool:
+    try:
+        read(text, percent=True)
+    except InputError:
+        return False
+    return True
 
 
 def _merge(steps: dict[str, Value], more: Mapping[str, Value], path: str) -> None:

@@ -74,7 +74,7 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
 def parse_labels(text: str, file: str) -> Items:
     """A file of labels: one a line, or all on one line."""
     separator = next((s for s in (";", "\t", ",") if s in text), ",")
-    rows = _rows(text, separator, file)
+    rows = split(text, separator, file)
     cells: list[Node] = [*rows[0]] if len(rows) == 1 else [row[0] for row in rows]
     if any(len(row) > 1 for row in rows) and len(rows) > 1:
         raise InputError("holds a table; expected labels, one a line, or all on one line", place=Place(file, rows[0][0].line))
@@ -95,12 +95,12 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
     if not candidates:
         if "|" in outside:
             raise InputError("the cells are separated by '|'; separate them by commas, semicolons, tabs or blanks", place=Place(file, 1))
-        return ",", _rows(text, ",", file)
+        return ",", split(text, ",", file)
     if len(candidates) == 1:
-        return candidates[0], _rows(text, candidates[0], file)
+        return candidates[0], split(text, candidates[0], file)
     best: tuple[tuple[bool, float], str, list[Row]] | None = None
     for separator in candidates:
-        rows = _rows(text, separator, file)
+        rows = split(text, separator, file)
         sign = "," if decimal == "," or separator in (";", "\t") else "."
         is_number = _number_test(sign, True, True)
         cells = [cell for row in rows for cell in row]
@@ -112,7 +112,7 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
     return best[1], best[2]
 
 
-def _rows(text: str, separator: str, file: str) -> list[Row]:
+def split(text: str, separator: str, file: str) -> list[Row]:
     """The rows that are not blank; a quoted cell may run over several lines."""
     rows: list[Row] = []
     lines = text.split("\n")

@@ -43,6 +43,11 @@ FORMATS = {
         Format("table", "table"),
         Format("plain", "plain", (".txt",)),
         Format("json", "json_", (".json",), full_precision=True),
+        Format("yaml", "yaml_", (".yaml", ".yml"), full_precision=True),
+        Format("csv", "csv_", (".csv",), full_precision=True),
+        Format("markdown", "markdown", (".md", ".markdown")),
+        Format("latex", "latex", (".tex",)),
+        Format("npz", "npz_", (".npz",), binary=True, full_precision=True),
     )
 }
 

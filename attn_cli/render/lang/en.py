@@ -71,6 +71,7 @@ TEXT = {
     "more_terms": "… ({count} more) …",
     "as_given": "as given",
     # notes
+    "notes": "Notes",
     "where": "row {row}",
     "where.head": "row {row} of head {head}",
     "and_more": " (and {count} more)",

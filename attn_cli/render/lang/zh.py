@@ -71,6 +71,7 @@ TEXT = {
     "more_terms": "…（还有 {count} 项）…",
     "as_given": "已给定",
     # notes
+    "notes": "说明",
     "where": "{row} 行",
     "where.head": "头 {head} 的 {row} 行",
     "and_more": "（另有 {count} 行）",

@@ -1,0 +1,214 @@
+"""LaTeX: tables, and the arithmetic aligned at its equals signs. A fragment for a document of one's own, or a whole one.
+
+The fragment needs amsmath and nothing else. A whole document compiles with pdflatex, or with xelatex where it holds
+characters that pdflatex does not know, such as Chinese; its first line says which.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from attn_cli.engine.notes import Note
+from attn_cli.engine.trace import Trace
+from attn_cli.render.lang import text
+from attn_cli.render.page import Block, Line, Matrix, Page, page
+from attn_cli.render.style import Style
+from attn_cli.render.tex import equation, escaped, prose, root
+from attn_cli.render.text import visible, width
+
+WIDE = 78
+"""A line holds about so many characters."""
+
+NAME = 26
+"""The name of a cell that is longer stands in a row of its own."""
+
+PREAMBLE = r"""\documentclass[11pt]{article}
+\usepackage[a4paper,margin=22mm]{geometry}
+\usepackage{amsmath,textcomp}
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[utf8]{inputenc}
+  \IfFileExists{lmodern.sty}{\usepackage[T1]{fontenc}\usepackage{lmodern}}{}
+\fi
+"""
+CHINESE = r"\usepackage[scheme=plain]{ctex}" + "\n"
+BODY = r"""\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt plus 2pt}
+\allowdisplaybreaks
+\begin{document}
+"""
+
+
+def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+    body = "\n".join(_page(page(trace, style, notes))) + "\n"
+    if not style.standalone:
+        return "% needs \\usepackage{amsmath}; attn --standalone makes a whole document\n" + body
+    engine = "xelatex" if any(_foreign(c) for c in body) else "pdflatex"
+    chinese = CHINESE if any(unicodedata.east_asian_width(c) in "WF" for c in body) else ""
+    return f"% compile with {engine}\n" + PREAMBLE + chinese + BODY + body + "\\end{document}\n"
+
+
+def _foreign(c: str) -> bool:
+    """Whether pdflatex has no such letter."""
+    return ord(c) > 0x17F
+
+
+def _page(shown: Page) -> Iterator[str]:
+    style = shown.style
+    yield rf"\section*{{{prose(shown.title)}}}"
+    yield " \\textperiodcentered{} ".join(f"${math}$" if (math := root(part)) else prose(part) for part in shown.conventions)
+    if style.cells:
+        yield from _derivations(shown)
+    else:
+        for block in shown.blocks:
+            yield from _block(block, style)
+    if shown.notes:
+        yield ""
+        yield rf"\subsection*{{{prose(text('notes', style.lang))}}}"
+        yield r"\begin{itemize}"
+        for note in shown.notes:
+            yield rf"\item {prose(note.text)}"
+        yield r"\end{itemize}"
+
+
+def _block(block: Block, style: Style) -> Iterator[str]:
+    title = block.title[:1].upper() + block.title[1:]
+    yield ""
+    yield rf"\subsection*{{{block.number}\quad {prose(title)}}}"
+    formula = block.formula
+    if formula.expr is None:
+        yield prose(formula.plain())
+    else:
+        told = r",\qquad ".join([formula.tex(), *formula.with_numbers_tex()])
+        yield rf"\[ {told} \]"
+    for told in formula.where():
+        yield prose(told)
+        yield ""
+    for matrix in block.matrices:
+        yield from _matrix(matrix, style)
+
+
+# ------------------------------------------------------------------ matrices
+def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
+    if matrix.caption:
+        yield ""
+        yield rf"\textit{{{prose(matrix.caption)}}}"
+    for first, last in _blocks(matrix):
+        yield r"\nopagebreak\begin{center}"
+        yield from _table(matrix, first, last)
+        yield r"\end{center}"
+    if style.detail == "trace":
+        lines, rest = matrix.worked(style.full)
+        yield from _arithmetic(lines, style)
+        if rest:
+            yield prose(text("more_cells", style.lang, count=rest))
+
+
+def _blocks(matrix: Matrix) -> Iterator[tuple[int, int]]:
+    """Where each block of columns starts and ends: a table wider than the page is split."""
+    widths = [max([*(len(row[j]) for row in matrix.texts), _label_width(matrix, j)]) + 2 for j in range(len(matrix.columns))]
+    room = WIDE - max((width(visible(row)) for row in matrix.rows), default=0) - 8
+    first, used = 0, 0
+    for j, wide in enumerate(widths):
+        if j > first and used + wide > room:
+            yield first, j
+            first, used = j, 0
+        used += wide
+    yield first, len(widths)
+
+
+def _label_width(matrix: Matrix, j: int) -> int:
+    return min(width(visible(matrix.columns[j])), WIDE // 3)
+
+
+def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
+    margin = matrix.margin
+    beside = margin if margin and margin.along == "rows" and last == len(matrix.columns) else None
+    below = margin if margin and margin.along == "columns" else None
+    sums = "|r" if margin and margin.numbers else "|l"
+    yield rf"\begin{{tabular}}{{l|{'r' * (last - first)}{sums if beside else ''}}}"
+    head = ["", *map(escaped, matrix.columns[first:last]), *([_title(beside.title)] if beside else [])]
+    yield rf"{' & '.join(head)} \\ \hline"
+    for i, row in enumerate(matrix.rows):
+        cells = [escaped(row), *map(_number, matrix.texts[i][first:last])]
+        if beside:
+            cells.append(_number(beside.texts[i]) if beside.numbers else escaped(beside.texts[i]))
+        yield rf"{' & '.join(cells)} \\"
+    if below:
+        texts = below.texts[first:last]
+        yield rf"\hline {' & '.join([_title(below.title), *map(_number if below.numbers else escaped, texts)])} \\"
+    yield r"\end{tabular}"
+
+
+def _title(told: str) -> str:
+    return r"$\sum$" if told == "Σ" else prose(told)
+
+
+def _number(told: str) -> str:
+    mantissa, e, power = told.partition("e")
+    if e:
+        return rf"${mantissa} \cdot 10^{{{power}}}$"
+    return f"${told}$".replace("∞", r"\infty") if told.startswith("-") or "∞" in told else told
+
+
+# ------------------------------------------------------------------ arithmetic
+def _arithmetic(lines: Iterable[Line], style: Style) -> Iterator[str]:
+    lines = list(lines)
+    indent = max((n for n in (width(line.name.plain()) for line in lines) if n <= NAME), default=0)
+    yield from _aligned(f"{left} & {right}" for line in lines for left, right in _rows(line, style, indent))
+
+
+def _aligned(rows: Iterable[str]) -> Iterator[str]:
+    """Rows one under the other, those with fractions a little apart."""
+    rows = list(rows)
+    if rows:
+        yield r"\begin{align*}"
+        yield from (row + (r" \\[4pt]" if r"\frac" in row else r" \\") for row in rows[:-1])
+        yield rows[-1]
+        yield r"\end{align*}"
+
+
+def _rows(line: Line, style: Style, indent: int) -> Iterator[tuple[str, str]]:
+    """One equation in rows that fit, each as what stands left and right of the alignment: broken before its equals signs, and
+    within a long side before + and -."""
+    one = equation(line, style.fold, style.lang, WIDE - 12)
+    left, right, used = one.name, "", indent
+    if indent < width(line.name.plain()):
+        yield rf"\rlap{{${one.name}$}}", ""
+        left = ""
+    for k, (sign, terms) in enumerate(one.sides):
+        if k and used + sum(map(_size, terms)) + 3 > WIDE:
+            yield left, right
+            left, right, used = "", "", indent
+        right, used = f"{right} {sign}".strip(), used + 3
+        for t, term in enumerate(terms):
+            if t and used + _size(term) > WIDE:
+                yield left, right
+                left, right, used = "", r"\quad", indent + 3
+            right, used = f"{right} {term}", used + _size(term)
+    yield left, rf"{right} \quad \text{{{prose(one.remark)}}}" if one.remark else right
+
+
+def _size(term: str) -> int:
+    """About how many characters wide it will be."""
+    term = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m[1], m[2], key=len), term)
+    return len(re.sub(r"\\[a-zA-Z]+\s?|[{}]", ".", term).replace("..", "."))
+
+
+def _derivations(shown: Page) -> Iterator[str]:
+    """Each number's way from the inputs, a line under the one that it belongs to."""
+    from attn_cli.render.derivation import derivations
+
+    style = shown.style
+    for one in derivations(shown.trace, style):
+        nodes, rest = one.shown()
+        rows = [
+            rf"&\hspace{{{2 * depth + 2 * (i > 0)}em}} {left} {right}"
+            for depth, node in nodes
+            for i, (left, right) in enumerate(_rows(node.line, style, min(width(node.line.name.plain()), NAME)))
+        ]
+        yield from _aligned(rows)
+        if rest:
+            yield prose(text("more_lines", style.lang, count=rest))

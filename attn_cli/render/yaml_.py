@@ -1,0 +1,85 @@
+"""YAML: what JSON says, in the form that a person reads. Text stands in quotes, so that none of YAML's traps can bite."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attn_cli.engine.notes import Note
+from attn_cli.engine.trace import Trace
+from attn_cli.render.json_ import document
+from attn_cli.render.page import shown_steps
+from attn_cli.render.style import Style
+
+
+def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+    told = document(trace, style, notes)
+    for step, shown in zip(told["steps"], shown_steps(trace, style), strict=True):
+        step["value"] = shown.value.tolist()  # YAML can write -∞
+        if shown.name in told:
+            told[shown.name] = step["value"]
+    return "".join(_mapping(told, ""))
+
+
+def _mapping(told: dict[str, Any], indent: str, first: str | None = None) -> Iterator[str]:
+    """One key a line; `first` stands before the first of them."""
+    for i, (key, value) in enumerate(told.items()):
+        yield f"{indent if i or first is None else first}{_key(key)}:"
+        yield from _value(value, indent)
+
+
+def _value(value: Any, indent: str) -> Iterator[str]:
+    """What stands after `key:`."""
+    if isinstance(value, dict) and value:
+        yield "\n"
+        yield from _mapping(value, indent + "  ")
+    elif isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
+        yield "\n"
+        for part in value:
+            yield from _item(part, f"{indent}- ", f"{indent}  ")
+    else:
+        yield f" {_flow(value)}\n"
+
+
+def _item(part: Any, first: str, indent: str) -> Iterator[str]:
+    """One item of a list; `first` stands before its first line. The rows of a matrix are one line each."""
+    if isinstance(part, dict):
+        yield from _mapping(part, indent, first)
+    elif isinstance(part, list) and any(isinstance(inner, list) for inner in part):
+        for i, inner in enumerate(part):
+            yield from _item(inner, f"{indent if i else first}- ", f"{indent}  ")
+    else:
+        yield f"{first}{_flow(part)}\n"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, dict):
+        return "{}"
+    if isinstance(value, str):
+        return _text(value)
+    return _number(value) if isinstance(value, float) else json.dumps(value)
+
+
+def _number(value: float) -> str:
+    """YAML reads `1e-07` as text: it wants a point."""
+    if math.isnan(value):
+        return "null"
+    if math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    text = repr(value)
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z]\w+|[^\WnNyY]", name) else _text(name)
+
+
+def _text(told: str) -> str:
+    """In double quotes; what YAML does not print is spelled out, as in JSON."""
+    quoted = json.dumps(told, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
