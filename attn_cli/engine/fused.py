@@ -17,7 +17,6 @@ two together for every score function and mode.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -28,6 +27,7 @@ import numpy as np
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import affine, cut, project, raw_scores, refuse_overflow
+from attn_cli.engine.blas import cores, one_thread_each
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed, fitted, shape_text
 from attn_cli.engine.modes import MODES
@@ -350,19 +350,19 @@ class _Work:
         if self.q is not None and self.k is not None:  # the registered function knows what is wrong with its parameters
             raw_scores(_named(self.q[0, :1]), _named(self.k[0, :1]), self.problem, Recorder())
         out = np.zeros((self.sizes.h, self.sizes.n, self.v.shape[-1]), self.problem.dtype)
-        blocks, threads = self.blocks(), 1 if self.random else _threads()
 
         def work(block: tuple[Head, slice]) -> None:
             head, rows = block
             with np.errstate(all="ignore"):
                 out[_index(head), rows] = TILED.get(self.problem.mode, by_rows)(_Block(self, head, rows))
 
-        if len(blocks) == 1 or threads == 1:
+        blocks = self.blocks()
+        if len(blocks) == 1 or self.random:
             for block in blocks:
                 work(block)
         else:
-            self.keys(self.kv_head(blocks[0][0]))  # once, before every thread asks for them
-            with ThreadPoolExecutor(threads) as pool:
+            with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+                self.keys(self.kv_head(blocks[0][0]))  # once, before every thread asks for them
                 list(pool.map(work, blocks))
         refuse_overflow({"output": _named(out)}, self.problem)
         return out
@@ -402,7 +402,7 @@ class _Work:
     @cached_property
     def keys(self) -> Callable[[Head], _Keys]:
         """Keys and values by their head. Heads that are done with are dropped."""
-        made: Callable[[Head], _Keys] = lru_cache(maxsize=_threads() + 1)(self._keys)
+        made: Callable[[Head], _Keys] = lru_cache(maxsize=cores() + 1)(self._keys)
         return made
 
     def _keys(self, head: Head) -> _Keys:
@@ -436,10 +436,6 @@ class _Work:
 
 def _named(value: Array) -> Named:
     return op.given("", value, symbol(""))
-
-
-def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # ------------------------------------------------------------------ one block of queries

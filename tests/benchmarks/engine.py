@@ -31,7 +31,7 @@ def inputs(n: int, dtype: str):
     import numpy as np
 
     rng = np.random.default_rng(n)
-    return [rng.standard_normal((n, D), np.float32).astype(dtype) for _ in range(3)]
+    return [rng.standard_normal((n, D), np.float32).astype(dtype, copy=False) for _ in range(3)]
 
 
 def naive(q, k, v, causal):

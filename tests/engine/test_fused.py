@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attn_cli.engine import fused
+from attn_cli.engine import blas, fused
 from attn_cli.engine.attention import solve
 from attn_cli.engine.fused import attention, full_bytes, output_only
 from attn_cli.engine.modes import MODES
@@ -22,11 +22,11 @@ N, M, D, D_V = 11, 13, 4, 3
 def tiling(request, monkeypatch):
     """Problems of a test's size as one batched block, or cut into many blocks and tiles as big ones are."""
     if request.param == "many blocks":
-        cut_small(monkeypatch, threads=2, ROWS=4, KEYS=5, HIDDEN=30, WHOLE=30)
+        cut_small(monkeypatch, ROWS=4, KEYS=5, HIDDEN=30, WHOLE=30)
 
 
-def cut_small(monkeypatch, threads=1, **sizes):
-    for name, value in {**sizes, "SMALL": 0, "_threads": lambda: threads}.items():
+def cut_small(monkeypatch, **sizes):
+    for name, value in {**sizes, "SMALL": 0}.items():
         monkeypatch.setattr(fused, name, value)
 
 
@@ -333,8 +333,24 @@ def test_what_the_worked_steps_hold_is_foretold(settings):
     assert 0.6 < full_bytes(p) / peak < 1.6
 
 
-def test_threads_end_with_the_call(monkeypatch):
-    monkeypatch.setattr(fused, "_threads", lambda: 4)
-    before = threading.active_count()
-    attention(numbers(600, D), numbers(600, D), numbers(600, D))
-    assert threading.active_count() == before
+def test_threads_end_with_the_call_and_matrix_products_get_theirs_back():
+    get, put = blas._openblas() or (lambda: 0, lambda _: None)
+    before = get()
+    put(2)
+    try:
+        expected, running = get(), threading.active_count()
+        attention(numbers(600, D), numbers(600, D), numbers(600, D))
+        assert (get(), threading.active_count()) == (expected, running)
+        with blas.one_thread_each(), blas.one_thread_each() as threads:
+            assert threads >= 1
+            assert get() in (0, 1)
+        assert get() == expected
+    finally:
+        put(before)
+
+
+def test_without_a_way_to_tell_openblas_the_blocks_come_in_turn(monkeypatch):
+    q, k, v = numbers(600, D), numbers(600, D), numbers(600, D)
+    expected = attention(q, k, v)
+    monkeypatch.setattr(blas, "_openblas", lambda: None)
+    np.testing.assert_array_equal(attention(q, k, v), expected)
