@@ -12,6 +12,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
+from attn_cli.files.rows import Unusual
 from attn_cli.files.text import NPY_MAGIC, STDIN, ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Value
@@ -20,6 +21,8 @@ TREE_SUFFIXES = (".yaml", ".yml", ".json")
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
 FILE_SUFFIXES = (*TREE_SUFFIXES, *TABLE_SUFFIXES, ".npy")
 """What a matrix in a file of its own may be called."""
+_LARGE = 4096
+"""From how many characters on a CSV is worth two looks."""
 _PROBLEM_STEMS = ("X", "Q", "scores")
 
 
@@ -29,6 +32,8 @@ class Reading:
 
     encoding: str | None = None
     decimal: str | None = None
+    quick: bool = False
+    """The quick way, which keeps no places, takes no answers and may fail; see `rows`."""
 
     @property
     def sign(self) -> str:
@@ -83,7 +88,7 @@ def read_tree(data: bytes, path: str, reading: Reading) -> Node:
     if suffix == ".json":
         from attn_cli.files import json_tree
 
-        tree = json_tree.parse(text, file)
+        tree = json_tree.parse(text, file, quick=reading.quick)
     else:
         from attn_cli.files import yaml_tree
 
@@ -92,10 +97,10 @@ def read_tree(data: bytes, path: str, reading: Reading) -> Node:
             from attn_cli.files import json_tree
 
             try:
-                tree = json_tree.parse(text, file)
+                tree = json_tree.parse(text, file, quick=reading.quick)
             except InputError:
                 tree = None
-        tree = tree if tree is not None else yaml_tree.parse(text, file)
+        tree = tree if tree is not None else yaml_tree.parse(text, file, quick=reading.quick)
     if tree is None:
         raise InputError("is empty; expected keys such as X: or Q:, K: and V:", place=Place(file))
     return tree
@@ -117,9 +122,14 @@ def read_matrix(path: str, reading: Reading, notes: list[Note], *, truths: bool 
         if isinstance(tree, Pairs):
             raise InputError("found a mapping, expected one matrix, a list of rows", place=Place(file, tree.line, tree.column))
         return Value(tree, file, reading.sign)
-    from attn_cli.files import csv_table
+    from attn_cli.files import csv_table, plain_table
 
-    table = csv_table.parse(decode(data, path, reading.encoding), file, decimal=reading.decimal, truths=truths, answers=answers)
+    text = decode(data, path, reading.encoding)
+    table = None
+    if reading.quick and len(text) > _LARGE and not answers and reading.decimal != ",":
+        table = plain_table.parse(text, file, truths=truths)
+    if table is None:
+        table = csv_table.parse(text, file, decimal=reading.decimal, truths=truths, answers=answers)
     notes.extend(table.notes)
     return Value(table.rows, file, table.decimal, table.labels, table.header)
 
@@ -262,6 +272,8 @@ def _add_named(found: Gathered, name: str, value: Value, reading: Reading) -> No
 def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: Path) -> None:
     """Put a value under its key; mappings become one value a part, a file's name becomes what the file holds."""
     node = value.node
+    if reading.quick and key.startswith("answers"):
+        raise Unusual("answers")
     if isinstance(node, Pairs) and key in ("mask", "answers", *keys.parameters()):
         names = {"mask": list(keys.MASK_PARTS), "answers": list(keys.STEPS)}.get(key) or list(keys.parameters()[key])
         given: dict[str, Scalar] = {}

@@ -7,7 +7,7 @@ stage finds wrong with a value is located by gathering once more, so that no pos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -73,18 +73,30 @@ def load(
     reading = _reading(encoding, decimal)
     data = read_bytes(STDIN) if source == STDIN else None
     again = partial(gather, source, dict(matrices or {}), dict(settings or {}), reading, data)
-    found = again()
-    problem, written = _Builder(found.values).problem()
+    try:
+        found = gather(source, matrices or {}, settings or {}, replace(reading, quick=True), data)
+        problem, written = _Builder(found.values).problem()
+    except InputError:  # unusual or wrong: the strict way decides
+        found = again()
+        problem, written = _Builder(found.values).problem()
     answers = checked_answers({key.partition(".")[2]: value for key, value in found.values.items() if key.startswith("answers.")})
     return Loaded(problem, tuple(found.notes), answers, shown(source) if source else "", written, again)
 
 
 def load_matrix(path: str, *, key: str = "X", encoding: str | None = None, decimal: str | None = None) -> tuple[Array, tuple[Note, ...]]:
     """One matrix in a file of its own, and the notes about it; `key` says what it stands for."""
-    notes: list[Note] = []
-    value = read_matrix(path, _reading(encoding, decimal), notes)
-    array, _ = as_numbers(value, key, keys.axes(key) or (2,), nan=key == "V", minus_infinity=key == "bias")
-    return array, tuple(notes)
+
+    def read(reading: Reading) -> tuple[Array, tuple[Note, ...]]:
+        notes: list[Note] = []
+        value = read_matrix(path, reading, notes)
+        array, _ = as_numbers(value, key, keys.axes(key) or (2,), nan=key == "V", minus_infinity=key == "bias")
+        return array, tuple(notes)
+
+    reading = _reading(encoding, decimal)
+    try:
+        return read(replace(reading, quick=True))
+    except InputError:
+        return read(reading)
 
 
 def _reading(encoding: str | None, decimal: str | None) -> Reading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import all_plain, is_plain, number, show
+from attn_cli.files.rows import Rows, Unusual
 from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe
 
 Array = NDArray[Any]
@@ -65,6 +66,8 @@ def as_numbers(
     """The array of a matrix or vector, and the text of those cells that are no plain decimals."""
     if isinstance(value.node, np.ndarray):
         array, written = _from_array(value.node, value, key), dict[Cell, str]()
+    elif (plain_rows := _joined(value.node)) is not None:
+        array, written = plain_rows, {}
     else:
         shape = _shape(value, key, axes)
         cells = _cells(value, key, shape)
@@ -104,6 +107,10 @@ def as_truths(value: Value, key: str) -> NDArray[np.bool_]:
             at = tuple(int(i) for i in np.argwhere(odd)[0])
             raise value.error(f"found {array[at]}; {expected}", key, at)
         return array.astype(bool)
+    if (plain_rows := _joined(value.node)) is not None:
+        if plain_rows.ndim > 3 or not all(rows.are_truths() for rows in _blocks(value.node)):
+            raise Unusual(expected)
+        return plain_rows.astype(bool)
     shape = _shape(value, key, (1, 2, 3))
     flat = []
     for position, cell in enumerate(_cells(value, key, shape)):
@@ -218,6 +225,36 @@ def _decimal_comma(row: Items) -> str:
 
 def _unravel(position: int, shape: tuple[int, ...]) -> Cell:
     return tuple(int(i) for i in np.unravel_index(position, shape))
+
+
+# ---- rows that were read all at once
+
+
+def _joined(node: Node) -> Array | None:
+    """The array of a node that is made of `Rows`, in memory of its own (an alias may use the rows again); None without any."""
+    if isinstance(node, Rows):
+        return np.array(node.array[0])
+    if not isinstance(node, Items):
+        return None
+    if rows := [item for item in node.items if isinstance(item, Rows)]:
+        if len(rows) < len(node.items) or len({part.array.shape[1] for part in rows}) > 1:
+            raise Unusual("rows of several kinds")
+        return np.concatenate([part.array for part in rows])
+    inner = [_joined(item) for item in node.items if isinstance(item, Items)]
+    parts: list[Array] = [part for part in inner if part is not None]
+    if not parts:
+        return None
+    if len(parts) < len(node.items) or len({part.shape for part in parts}) > 1:
+        raise Unusual("lists of several kinds")
+    return np.stack(parts)
+
+
+def _blocks(node: Node) -> Iterator[Rows]:
+    if isinstance(node, Rows):
+        yield node
+    elif isinstance(node, Items):
+        for item in node.items:
+            yield from _blocks(item)
 
 
 # ---- arrays from binary files
