@@ -16,7 +16,7 @@ from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes import MISTAKES, Scene
 from attn_cli.homework.places import Placed
-from attn_cli.homework.verdicts import MASKED, MISSING, WRONG, Numbers, Replacements, Work, rounded_step
+from attn_cli.homework.verdicts import MASKED, MISSING, WRONG, Replacements, Work, rounded_step
 
 EXACT, HIDDEN, REACHED = range(3)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows."""
@@ -205,7 +205,7 @@ class Book:
         if not np.array_equal(wanted, ~holds):
             return None
         try:
-            reached = work.reached(placed, theirs, half, wanted, Numbers(work.written, work.halves), variant.instead, all_or_none=True)
+            reached = work.reached(placed, theirs, half, wanted, work.own, variant.instead, all_or_none=True)
         except FAILS:
             return None
         return REACHED if reached[wanted].all() else None
@@ -228,7 +228,7 @@ class Book:
         answer = placed.answer
         if isinstance(answer.rounding, np.dtype) or not answer.rounding:
             return False
-        ours = work.follows(placed, work.run(work.written))
+        ours = work.follows(placed, work.run(work.written), work.own)
         with np.errstate(invalid="ignore"):
             if np.nanmax(np.abs(theirs - ours), initial=0.0) > UNLIKELY * (1 + np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)):
                 return False
@@ -257,7 +257,7 @@ class Book:
             half = self._as_rows(placed, placed.answer.unit)
             across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
             return ["answer_transposed"] if half is not None and across.shape == theirs.shape and _all_near(theirs, across, half) else []
-        ours = work.follows(placed, work.run(work.written))
+        ours = work.follows(placed, work.run(work.written), work.own)
         unit, digits = placed.fit(placed.answer.unit), placed.fit(placed.answer.digits)
         found = []
         across = np.swapaxes(ours, -1, -2) if ours.ndim > 1 else ours

@@ -49,6 +49,8 @@ class Numbers:
     """Passed on as they are."""
     half: Mapping[str, Array]
     """How far each of them may be from what its writer had."""
+    before: Mapping[str, Array]
+    """Those of the steps marked so far."""
 
 
 class Explains(Protocol):
@@ -105,6 +107,7 @@ class Work:
     """The same without those found to be wrong or carried."""
     before: dict[str, Array] = field(default_factory=dict)
     """The numbers of the steps marked so far."""
+    before_sound: dict[str, Array] = field(default_factory=dict)
     tainted: bool = False
     """Whether anything wrong was passed on."""
     halves: dict[str, Array] = field(default_factory=dict)
@@ -145,10 +148,20 @@ class Work:
             both[name] = _after(both.get(name), mistake)
         return both
 
-    def follows(self, placed: Placed, trace: Trace) -> Array:
+    @property
+    def own(self) -> Numbers:
+        """All of the writer's numbers, wrong ones included."""
+        return Numbers(self.written, self.halves, self.before)
+
+    @property
+    def honest(self) -> Numbers:
+        """The writer's sound numbers."""
+        return Numbers(self.sound, self.halves, self.before_sound)
+
+    def follows(self, placed: Placed, trace: Trace, numbers: Numbers) -> Array:
         """What a step comes to in a run; where it was answered under another name too, what was answered there."""
         made = trace.step(placed.step).made.value
-        before = self.before.get(placed.step)
+        before = numbers.before.get(placed.step)
         return made if before is None or before.shape != made.shape else np.where(np.isnan(before), made, before)
 
     # ------------------------------------------------------------------ one answer
@@ -163,9 +176,9 @@ class Work:
         if placed.step in self.habits:
             notes.append("minus_max")
         if (cells == WRONG).any():
-            self._follow(placed, cells, notes, ROUNDED, Numbers(self.sound, self.halves))
+            self._follow(placed, cells, notes, ROUNDED, self.honest)
         if (cells == WRONG).any() and self.tainted:
-            self._follow(placed, cells, notes, CARRIED, Numbers(self.written, self.halves))
+            self._follow(placed, cells, notes, CARRIED, self.own)
         mistake, untold = None, []
         if self.book is not None:
             if (cells == WRONG).any():
@@ -193,7 +206,7 @@ class Work:
         """Give the verdict to those wrong cells that follow from the numbers."""
         answer = placed.answer
         theirs, half, unit, digits = (placed.fit(part) for part in (answer.value, answer.half, answer.unit, answer.digits))
-        as_written = self.follows(placed, self.run(numbers.given))
+        as_written = self.follows(placed, self.run(numbers.given), numbers)
         sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
         cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
         for code, holds in _HONEST.items():
@@ -208,7 +221,7 @@ class Work:
             return
         if answer.rounding != 0.0:
             trace = self.run(numbers.given, rounding=answer.rounding)
-            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace), half)] = verdict
+            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace, numbers), half)] = verdict
         left = (cells == WRONG) & np.isfinite(theirs)
         if left.any() and self.problem.mode != "hard":
             reached = self.reached(placed, theirs, half, left, numbers)
@@ -228,7 +241,8 @@ class Work:
         own = self.run(self.written).step(step).made.value
         exact = near(theirs, truth, 0.0) | near(theirs, own, 0.0)
         half = np.where(cells == MISSING, np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
-        for kept, new in ((self.before, usable), (self.halves, half)):
+        sound = np.where(cells > ROUNDED, np.nan, usable)
+        for kept, new in ((self.before, usable), (self.before_sound, sound), (self.halves, half)):
             kept[step] = _over(kept.get(step), new)
         if wrong.any() and _all_equal(usable):
             self.written = {**self.written, step: np.where(wrong, np.nan, self.written[step])}
@@ -252,7 +266,7 @@ class Work:
         trace = self.run(numbers.given, instead)
         widths = self._widths(trace, placed, numbers)
         made = _pruned(_by_hand(trace.step(placed.step).made), widths, numbers.given)
-        ours = self.follows(placed, trace)
+        ours = self.follows(placed, trace, numbers)
         reached = np.zeros(wanted.shape, bool)
         for at in sorted(map(tuple, np.argwhere(wanted)), key=lambda at: -abs(theirs[at] - ours[at])):
             reached[at] = self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)

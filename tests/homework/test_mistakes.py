@@ -1,0 +1,173 @@
+"""Which slip it was."""
+
+import numpy as np
+import pytest
+
+import attn_cli
+from attn_cli.engine.problem import Mask
+from attn_cli.homework.mistakes import MISTAKES
+from attn_cli.render.lang import catalogue
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(3, 5)).round(1)
+W = {name: RNG.normal(size=(5, 4)).round(1) for name in ("W_Q", "W_K", "W_V")}
+
+
+def soft(s):
+    e = np.exp(s)
+    return e / e.sum(-1, keepdims=True)
+
+
+def problem(**changes):
+    return attn_cli.Problem(X=X, **{**W, **changes})
+
+
+def written(array, decimals=4):
+    return [[f"{x:.{decimals}f}" for x in row] for row in array]
+
+
+def named(given, **answers):
+    """The mistake named in the first wrong step."""
+    report = attn_cli.check(given, {name: written(value) for name, value in answers.items()})
+    mistake = report.first_wrong.mistake
+    return (report.first_wrong.name, mistake.code if mistake else None)
+
+
+Q, K, V = (X @ W[name] for name in ("W_Q", "W_K", "W_V"))
+P = Q @ K.T
+S = P / 2
+
+
+@pytest.mark.parametrize(
+    ("code", "step", "value"),
+    [
+        ("no_scale", "scores", P),
+        ("scale_d_k", "scores", P / 4),
+        ("scale_twice", "scores", P / 4),
+        ("scale_sqrt_n", "scores", P / np.sqrt(3)),
+        ("scale_sqrt_d_model", "scores", P / np.sqrt(5)),
+        ("no_scale", "weights", soft(P)),
+        ("softmax_columns", "weights", soft(S.T).T),
+        ("softmax_all", "weights", np.exp(S) / np.exp(S).sum()),
+        ("not_normalised", "weights", np.exp(S)),
+        ("no_exponentials", "weights", S / S.sum(-1, keepdims=True)),
+        ("hard_for_soft", "weights", (S.max(-1, keepdims=True) == S).astype(float)),
+        ("Q_K_swapped", "products", P.T),
+        ("Q_Q", "products", Q @ Q.T),
+        ("wrong_projection", "Q", X @ W["W_V"]),
+        ("X_for_V", "output", soft(S) @ X),
+        ("K_for_V", "output", soft(S) @ K),
+        ("weights_transposed", "output", soft(S).T @ V),
+        ("wrong_projection", "weights", soft((X @ W["W_V"]) @ K.T / 2)),
+        ("answer_transposed", "weights", soft(S).T),
+    ],
+)
+def test_a_slip_is_named_from_its_numbers_alone(code, step, value):
+    found, mistake = named(problem(), **{step: value})
+    assert found == step
+    report = attn_cli.check(problem(), {step: written(value)})
+    also = report.first_wrong.mistake.also
+    assert code in (mistake, *also)
+
+
+def test_scores_right_and_weights_from_the_unscaled_ones():
+    assert named(problem(), scores=S, weights=soft(P)) == ("weights", "unscaled_softmax")
+
+
+CAUSAL = np.tril(np.ones((3, 3), bool))
+
+
+@pytest.mark.parametrize(
+    ("code", "weights"),
+    [
+        ("mask_ignored", soft(S)),
+        ("mask_as_zero", soft(np.where(CAUSAL, S, 0))),
+        ("mask_after_softmax", np.where(CAUSAL, soft(S), 0)),
+        ("mask_added", soft(S + CAUSAL)),
+        ("mask_added", soft(S + ~CAUSAL)),
+        ("mask_off_by_one", soft(np.where(np.tril(np.ones((3, 3)), 1) > 0, S, -np.inf))),
+    ],
+)
+def test_slips_with_the_mask_are_named(code, weights):
+    assert named(problem(mask=Mask(causal=True)), weights=weights) == ("weights", code)
+
+
+def test_weights_averaged_over_the_heads_are_named_though_their_shape_is_wrong():
+    heads = [soft(Q[:, cut] @ K[:, cut].T / np.sqrt(2)) for cut in (slice(0, 2), slice(2, 4))]
+    assert named(problem(heads=2), weights=np.mean(heads, axis=0)) == ("weights", "heads_averaged")
+
+
+def test_heads_joined_in_the_wrong_order_are_named():
+    outs = [soft(Q[:, cut] @ K[:, cut].T / np.sqrt(2)) @ V[:, cut] for cut in (slice(0, 2), slice(2, 4))]
+    assert named(problem(heads=2), output=np.hstack(outs[::-1])) == ("output", "concat_order")
+
+
+def test_columns_dealt_out_to_the_heads_in_turn_are_named():
+    outs = [soft(Q[:, i::2] @ K[:, i::2].T / np.sqrt(2)) @ V[:, i::2] for i in (0, 1)]
+    assert named(problem(heads=2), output=np.hstack(outs)) == ("output", "heads_interleaved")
+
+
+def test_a_forgotten_output_projection_is_named():
+    w = RNG.normal(size=(4, 4)).round(1)
+    assert named(problem(W_O=w), output=soft(S) @ V) == ("output", "W_O_forgotten")
+
+
+def test_a_forgotten_bias_is_named_in_the_layout_of_columns_too():
+    given = problem(b_Q=np.array([0.5, -1, 0.3, 2]), vectors="columns")
+    assert named(given, Q=Q.T) == ("Q", "bias_forgotten")
+
+
+def test_slips_with_the_additive_score_are_named():
+    w, v = RNG.normal(size=(3, 8)).round(1), np.array([0.5, -1.2, 0.8])
+    given = problem(score="additive", parameters={"additive": {"W": w, "v": v}})
+    inner = np.array([[w @ np.concatenate([q, k]) for k in K] for q in Q])
+    assert named(given, scores=inner @ v) == ("scores", "tanh_forgotten")
+    assert named(given, scores=np.tanh(inner).sum(-1)) == ("scores", "v_forgotten")
+
+
+def test_a_forgotten_temperature_and_a_softmax_for_a_hard_choice_are_named():
+    assert named(problem(temperature=3.0), weights=soft(S)) == ("weights", "temperature_ignored")
+    assert named(problem(mode="hard"), weights=soft(S)) == ("weights", "soft_for_hard")
+
+
+# ------------------------------------------------------------------ the smallest description
+def changed(value, *changes):
+    value = value.copy()
+    for at, new in changes:
+        value[at] = new
+    return value
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("one_cell", changed(P, ((1, 1), P[1, 1] + 0.5))),
+        ("sign", changed(P, ((1, 1), -P[1, 1]))),
+        ("cells_swapped", changed(P, ((0, 1), P[2, 0]), ((2, 0), P[0, 1]))),
+        ("one_row", changed(P, ((1, 0), 9.9), ((1, 2), 7.7))),
+        ("last_digit", changed(P, ((1, 1), P[1, 1] + 0.0001 * np.sign(P[1, 1])))),
+    ],
+)
+def test_what_no_known_slip_explains_is_described(code, value):
+    assert named(problem(), products=value) == ("products", code)
+
+
+# ------------------------------------------------------------------ laws
+def test_no_mistake_is_named_for_right_work():
+    trace = attn_cli.solve(problem())
+    report = attn_cli.check(problem(), {step.name: np.asarray(step.value) for step in trace})
+    assert report.right
+    assert all(step.mistake is None for step in report.steps)
+
+
+def test_the_report_tells_when_the_digits_cannot_show_a_slip():
+    given = attn_cli.Problem(Q=np.array([[0.1, 0.02]]), K=np.array([[0.1, 0.2], [0.3, 0.1]]))
+    report = attn_cli.check(given, {"weights": [["0.5", "0.5"]]})
+    assert report.right
+    assert "no_scale" in [code for step in report.steps for note in step.notes for code in note.values["codes"]]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_known_mistake_has_its_sentence(lang):
+    described = ("rounded_too_early", "answer_transposed", "cells_swapped", "sign", "one_cell", "one_row", "last_digit")
+    assert [code for code in (*MISTAKES, *described) if f"mistake.{code}" not in catalogue(lang)] == []
