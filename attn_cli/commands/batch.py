@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,8 @@ from attn_cli.errors import UsageError
 from attn_cli.messages import one_line
 
 if TYPE_CHECKING:
-    from attn_cli.batch import Row, Task
+    from attn_cli.batch.find import Plan
+    from attn_cli.batch.work import Row, Task
 
 app = application()
 
@@ -36,61 +38,138 @@ def run(
         str | None, typer.Option("--output", "-o", metavar="DIR", help="Write one result a problem into this folder.")
     ] = None,
     summary: Annotated[str | None, typer.Option(metavar="FILE", help="Write a row a problem: a .csv or .jsonl file.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Mark each problem's own answers, and write reports.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep results of the same options that are newer than what they were made from.")
+    ] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first problem that fails.")] = False,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Problems worked at the same time (default: all cores).")] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Work on this Dask cluster (tcp://HOST:PORT), which sees the same files.")
+    ] = None,
 ) -> int:
     """
     \b
     attn batch homework -o results               every problem of a folder
+    attn batch homework -o results --resume      go on where the last run stopped
     attn batch 'week*/*.yaml' --summary all.csv  a row a problem
     attn batch homework --format json            one line of JSON a problem
+    attn batch homework --check --summary marks.csv
 
     Work through many problems; a bad one never stops the rest.
     """
-    from attn_cli import batch
+    from dataclasses import replace
 
-    form = _format(look.format, output)
+    from attn_cli.batch.executors import run as work
+    from attn_cli.batch.find import plan
+    from attn_cli.batch.summary import counts
+    from attn_cli.batch.work import Job, Task
+
+    if resume and (output is None or check):
+        raise UsageError(
+            "--resume keeps results in a folder: name it with -o" if output is None else "--resume has no place beside --check"
+        )
+    form, suffix = _format(look.format, output, check)
     kind = None if summary is None else _summary_kind(summary)
-    found = batch.plan(_listed(paths), skip=None if output is None else Path(output))
+    found = plan(_listed(paths), skip=None if output is None else Path(output))
     for path in found.missing:
         print(f"error: {one_line(path)}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
-    if not found.problems:
+    if not found.problems or (found.missing and fail_fast):
         return 2
-    tasks = [
-        batch.Task(
-            path=str(path),
-            format=form,
-            style=look.style("compute", on_screen=False),
-            target=None if output is None else str(Path(output, f"{name}.{form}")),
-            settings=given(settings),
-            encoding=reading.encoding,
-            decimal=reading.decimal,
-        )
-        for path, name in found.problems
-    ]
-    _spare_problems(tasks)
-    rows = list(_shown(batch.run(tasks), form if output is None else None, look.language()))
+    _tell_links(found)
+    tasks = [Task(str(path), None if output is None else os.path.join(output, f"{name}.{suffix}")) for path, name in found.problems]
+    _spare_problems(found, tasks, summary)
+    job = Job(look.style("compute", on_screen=False), form, check, given(settings), reading.encoding, reading.decimal)
+    if output is not None:
+        from attn_cli.batch.resume import begin, options_of, tidy
+
+        since = begin(Path(output), options_of(job))
+        tidy(task.target for task in tasks if task.target)
+        job = replace(job, since=since) if resume else job
+    console = _Console(len(tasks), form if output is None else None, output is None, look.language())
+    rows = []
+    try:
+        for row in work(job, tasks, jobs, dask):
+            rows.append(row)
+            console.show(row)
+            if row.hopeless or (fail_fast and not row.ok):
+                break
+    except KeyboardInterrupt:
+        console.clear()
+        goes_on = "; with --resume the next run goes on from there" if output is not None and not check else ""
+        print(f"interrupted: {counts(rows, len(tasks) - len(rows))}{goes_on}", file=sys.stderr)
+        return 130
+    finally:
+        console.clear()
     if summary is not None and kind is not None:
+        from attn_cli.batch.summary import SUMMARIES
         from attn_cli.files.save import save
 
-        save(summary, batch.SUMMARIES[kind](rows))
-    failed = sum(not row.ok for row in rows)
-    print(f"{len(rows)} problem{'s' if len(rows) > 1 else ''}: {len(rows) - failed} done, {failed} failed", file=sys.stderr)
-    return 2 if found.missing else 1 if failed else 0
+        save(summary, SUMMARIES[kind](rows, check))
+    print(counts(rows, len(tasks) - len(rows)), file=sys.stderr)
+    if rows[-1].hopeless:
+        return 2
+    return 2 if found.missing else 0 if all(row.right for row in rows) else 1
 
 
-def _format(name: str | None, output: str | None) -> str | None:
-    """The format of the results; None where the rows are all that is shown."""
-    if output is not None:
-        return format_for(name or "json", None).name
-    if name is None or (form := format_for(name, None).name) in ("table", "plain"):
-        return None
-    if form != "json":
-        raise UsageError(f"--format {form} needs a folder for its results: -o DIR (without one, json prints a line a problem)")
-    return form
+class _Console:
+    """Rows to standard output, what went wrong and how far the work is to standard error."""
+
+    def __init__(self, total: int, form: str | None, rows: bool, lang: str):
+        self.total, self.form, self.rows, self.lang = total, form, rows, lang
+        self.done, self.start, self.drawn, self.terminal = 0, time.monotonic(), 0.0, sys.stderr.isatty()
+
+    def show(self, row: Row) -> None:
+        from attn_cli.batch.summary import json_line, row_line
+
+        self.done += 1
+        if not row.ok or row.warnings or self.rows:
+            self.clear()
+        if not row.ok:
+            print(f"error: {row.error}", file=sys.stderr)
+        say(row.warnings, self.lang, f"{one_line(row.file)}: ")
+        if self.rows:
+            print(json_line(row) if self.form == "json" else row_line(row))
+        self._draw()
+
+    def _draw(self) -> None:
+        from attn_cli.batch.summary import progress
+
+        now = time.monotonic()
+        if self.terminal and now - self.drawn > 0.1 and self.done < self.total:
+            sys.stdout.flush()  # both may be the same terminal
+            sys.stderr.write(f"\r{progress(self.done, self.total, now - self.start)}\x1b[K")
+            sys.stderr.flush()
+            self.drawn = now
+
+    def clear(self) -> None:
+        if self.drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.drawn = 0.0
+
+
+def _format(name: str | None, output: str | None, check: bool) -> tuple[str | None, str]:
+    """The format of the results (None where the rows are all that is shown), and the suffix of their files."""
+    name = name or ("json" if output is not None else "table")
+    if check:
+        from attn_cli.engine.registry import did_you_mean
+        from attn_cli.render.report import FORMATS
+
+        if name not in FORMATS:
+            raise UsageError(f"no format {name!r} of reports{did_you_mean(name, list(FORMATS))}; there are {', '.join(FORMATS)}")
+        suffix = FORMATS[name].suffix
+    else:
+        suffix = name = format_for(name, None).name
+    if output is not None or name == "json":
+        return name, suffix
+    if name in ("table", "plain"):
+        return None, suffix
+    raise UsageError(f"--format {name} needs a folder for its results: -o DIR (without one, json prints a line a problem)")
 
 
 def _summary_kind(path: str) -> str:
-    from attn_cli.batch import SUMMARIES
+    from attn_cli.batch.summary import SUMMARIES
 
     suffix = Path(path).suffix.lower()
     if suffix not in SUMMARIES:
@@ -98,12 +177,22 @@ def _summary_kind(path: str) -> str:
     return suffix
 
 
-def _spare_problems(tasks: Iterable[Task]) -> None:
+def _spare_problems(found: Plan, tasks: Iterable[Task], summary: str | None) -> None:
     """No result may take the place of a problem."""
-    problems = {os.path.realpath(task.path) for task in tasks}
-    lost = [task.target for task in tasks if task.target and os.path.realpath(task.target) in problems]
+    from attn_cli.batch.find import identity
+
+    written = [task.target for task in tasks if task.target] + ([summary] if summary is not None else [])
+    lost = [target for target in written if os.path.exists(target) and identity(target) in found.files]
     if lost:
-        raise UsageError(f"results would replace the problems {', '.join(lost)}; choose another folder with -o")
+        raise UsageError(f"results would replace the problems {', '.join(lost)}; choose another name with -o or --summary")
+
+
+def _tell_links(found: Plan) -> None:
+    """A problem that has several names is done under the first of them; nobody shall look for the others in vain."""
+    for other, first in found.links[:10]:
+        print(f"note: {one_line(str(other))} is the same file as {one_line(str(first))}, which is done once", file=sys.stderr)
+    if len(found.links) > 10:
+        print(f"note: and {len(found.links) - 10} more names of files that are done once", file=sys.stderr)
 
 
 def _listed(paths: Iterable[str]) -> Iterator[str]:
@@ -113,15 +202,3 @@ def _listed(paths: Iterable[str]) -> Iterator[str]:
             yield from (name for line in sys.stdin.buffer if (name := os.fsdecode(line).rstrip("\r\n")))
         else:
             yield path
-
-
-def _shown(rows: Iterable[Row], form: str | None, lang: str) -> Iterator[Row]:
-    """The rows as they come, each printed: results to standard output, what went wrong to standard error."""
-    from attn_cli.batch import json_line, row_line
-
-    for row in rows:
-        if not row.ok:
-            print(f"error: {row.error}", file=sys.stderr)
-        say(row.warnings, lang, f"{one_line(row.file)}: ")
-        print(json_line(row) if form == "json" else row_line(row))
-        yield row

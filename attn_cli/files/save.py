@@ -9,55 +9,67 @@ from pathlib import Path
 
 from attn_cli.errors import UsageError
 
+_SUFFIX = ".tmp"
 
-def save(path: str | Path, content: str | bytes) -> None:
+
+def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file under a temporary name beside it, then rename, so that nobody ever sees half of it.
 
     A link is followed, and what it points to replaced; something that is no regular file (/dev/stdout, a pipe) is
-    written to as it is. Raises UsageError, one line, when the file cannot be written.
+    written to as it is. `durable` waits until the bytes are on the disk, so that the file is whole even after a power
+    cut; however the program ends, it is whole without that. Raises UsageError, one line, when the file cannot be written.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    target = Path(os.path.realpath(path))
+    target = os.path.realpath(path) if os.path.islink(path) else os.fspath(path) or "."
     try:
-        if target.is_dir():
+        found = _mode(target)
+        if found is not None and stat.S_ISDIR(found):
             raise UsageError(f"{path}: is a folder; expected the name of a file to write")
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
+        if found is not None and not stat.S_ISREG(found):
+            with open(target, "wb") as file:
+                file.write(data)
         else:
-            _replace(target, data)
+            _replace(target, data, found, durable)
     except OSError as why:
         raise UsageError(f"{path}: cannot be written: {_reason(why, target)}") from None
 
 
-def _replace(target: Path, data: bytes) -> None:
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError("the file is read-only")
-    import tempfile  # drags half the standard library in, so only when something is written
+def leftover(name: str) -> str | None:
+    """How the name begins of the file that a temporary name stood for; None for any other name."""
+    start, dot, random = name.removesuffix(_SUFFIX).rpartition(".")
+    return start[1:] if name.endswith(_SUFFIX) and name.startswith(".") and dot and len(random) == 8 else None
 
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", suffix=".tmp", dir=target.parent)
+
+def _replace(target: str, data: bytes, found: int | None, durable: bool) -> None:
+    """`found` is the mode of the file that is replaced; a new one gets the permissions of any new file."""
+    if found is not None and not os.access(target, os.W_OK):
+        raise PermissionError("the file is read-only")
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:50]}.{os.urandom(4).hex()}{_SUFFIX}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if found is None else 0o600)) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
-        os.replace(name, target)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        if found is not None:
+            os.chmod(temporary, stat.S_IMODE(found))
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(temporary)
         raise
 
 
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, else those of any new file."""
-    with contextlib.suppress(OSError):
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _mode(target: str) -> int | None:
+    """The kind and permissions of what is there; None where nothing is."""
+    try:
+        return os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
 
 
-def _reason(why: OSError, target: Path) -> str:
+def _reason(why: OSError, target: str) -> str:
     if isinstance(why, (FileNotFoundError, NotADirectoryError)):
-        return f"there is no folder {target.parent}"
+        return f"there is no folder {os.path.dirname(os.path.realpath(target))}"
     return (why.strerror or str(why) or "unknown reason").lower()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attn_cli.batch import _distinct, expand, plan
+from attn_cli.batch.find import _distinct, expand, plan
 from attn_cli.cli import main
 from attn_cli.render.formats import FORMATS, Format
 
@@ -35,7 +35,7 @@ def names(paths):
 
 
 def results(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != ".attn-batch.json")
 
 
 # ---- which problems there are, and what their results are called
@@ -62,7 +62,15 @@ def test_links_are_not_followed_into_folders(here):
 def test_each_file_is_done_once_whatever_leads_to_it(here):
     write(here, "hw/a.yaml")
     os.symlink(here / "hw" / "a.yaml", here / "hw" / "z.yaml")
+    os.link(here / "hw" / "a.yaml", here / "hw" / "y.yaml")
     assert names(["hw/a.yaml", "hw", "./hw/a.yaml", "hw/*.yaml"]) == ["hw/a.yaml"]
+
+
+def test_a_file_left_out_because_it_is_another_by_a_second_name_is_told(here, capsys):
+    write(here, "hw/a.yaml")
+    os.symlink(here / "hw" / "a.yaml", here / "hw" / "z.yaml")
+    assert main(["batch", "hw", "hw/a.yaml"]) == 0
+    assert "note: hw/z.yaml is the same file as hw/a.yaml, which is done once" in capsys.readouterr().err
 
 
 def test_a_pattern_is_expanded_and_a_real_name_with_brackets_is_itself(here):

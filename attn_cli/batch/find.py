@@ -1,0 +1,144 @@
+"""Which problems there are, and what the result of each is called."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+SUFFIXES = (".yaml", ".yml", ".json", ".npz")
+"""What counts as a problem when a folder is searched; a file that is named is one whatever it is called."""
+FOLDER_MARKS = {"x.csv", "q.csv", "scores.csv"}
+"""A folder with one of these is one problem."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A problem, and the names its result may take: the first that no other result has."""
+
+    path: Path
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    problems: tuple[tuple[Path, str], ...]
+    """Each problem, in the order given, with the name of its result (without the format's suffix)."""
+    missing: tuple[str, ...]
+    """Paths and patterns that match nothing."""
+    links: tuple[tuple[Path, Path], ...] = ()
+    """Other names of problems, each with the name under which it is done."""
+    files: frozenset[object] = frozenset()
+    """The `identity` of every problem."""
+
+
+def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
+    """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
+    found: dict[object, Found] = {}
+    links: dict[Path, Path] = {}
+    missing = []
+    for text in paths:
+        here = [each for match in expand(text) for each in _problems(match, skip)]
+        if not here:
+            missing.append(text)
+        for each in here:
+            first = found.setdefault(identity(each.path), each)
+            if first is not each and os.path.abspath(first.path) != os.path.abspath(each.path):
+                links[each.path] = first.path
+    problems = list(found.values())
+    named = zip((each.path for each in problems), _distinct([each.names for each in problems]), strict=True)
+    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found))
+
+
+def identity(path: str | Path) -> object:
+    """The file itself, by whatever name, symbolic link or hard link it is reached."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return info.st_dev, info.st_ino
+
+
+def expand(pattern: str) -> list[Path]:
+    """The files and folders that a path or pattern names. A name that exists is itself, brackets and all."""
+    parts = Path(pattern).parts
+    found = [Path()]
+    for part in parts:
+        found = [child for base in found for child in _matches(base, part)]
+    return [path for path in found if path.exists()]
+
+
+def _matches(base: Path, part: str) -> Iterator[Path]:
+    if not any(c in part for c in "*?[") or os.path.lexists(base / part):
+        yield base / part
+    elif part == "**":
+        yield from (Path(folder) for folder, _, _ in _walk(base))
+    else:
+        hidden = part.startswith(".")
+        yield from (base / name for name in _listed(base) if fnmatchcase(name, part) and (hidden or not name.startswith(".")))
+
+
+def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
+    if not path.is_dir() or is_problem_folder(path):
+        yield Found(path, (_shown(path), _absolute(path)))
+        return
+    own, absolute = path.resolve().name, _absolute(path)
+    for folder, folders, files in _walk(path):
+        within = [name for name in folders if is_problem_folder(Path(folder, name))]
+        folders[:] = [name for name in folders if name not in within and (skip is None or not _same(Path(folder, name), skip))]
+        beside, below = frozenset(files), Path(folder).relative_to(path).as_posix()
+        for name in sorted([*within, *(name for name in files if _counts(name, beside))]):
+            relative = name if below == "." else f"{below}/{name}"
+            yield Found(Path(folder, name), (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
+
+
+def is_problem_folder(path: Path) -> bool:
+    return any(name.lower() in FOLDER_MARKS for name in _listed(path))
+
+
+def _counts(name: str, beside: frozenset[str]) -> bool:
+    """Whether a file of a searched folder is a problem; `a.yaml.json` beside `a.yaml` is an earlier result."""
+    return name.lower().endswith(SUFFIXES) and not name.startswith(".") and os.path.splitext(name)[0] not in beside
+
+
+def _walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Like os.walk, sorted, without hidden folders and without folders behind links."""
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not os.path.islink(os.path.join(folder, name)))
+        yield folder, folders, sorted(files)
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _shown(path: Path) -> str:
+    """The path as given, kept below the folder of results."""
+    return "/".join(part for part in path.parts if part not in ("..", path.anchor)) or path.resolve().name
+
+
+def _absolute(path: Path) -> str:
+    return _shown(Path(os.path.abspath(path)))
+
+
+def _distinct(names: list[tuple[str, ...]]) -> list[str]:
+    """Of each one's possible names the first that no other takes; those that share a name all move on to their next."""
+    level = [0] * len(names)
+    while True:
+        chosen = [options[min(at, len(options) - 1)] for options, at in zip(names, level, strict=True)]
+        times = Counter(chosen)
+        shared = [i for i, name in enumerate(chosen) if times[name] > 1 and level[i] < len(names[i]) - 1]
+        if not shared:
+            return chosen
+        for i in shared:
+            level[i] += 1

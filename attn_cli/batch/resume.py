@@ -1,0 +1,66 @@
+"""What an earlier run has done: which results may stay, and what it left behind when it was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import attn_cli
+from attn_cli.batch.work import Job
+from attn_cli.errors import UsageError
+from attn_cli.files.save import leftover, save
+
+RECORD = ".attn-batch.json"
+"""In the folder of results, the options they were made with. A result that is older than this file was made with others."""
+
+
+def options_of(job: Job) -> dict[str, Any]:
+    """Everything besides its inputs that a result depends on."""
+    look = {name: getattr(job.style, name) for name in ("decimals", "lang", "only", "detail", "standalone")}
+    told = {
+        "attn": attn_cli.__version__,
+        "format": job.format,
+        "check": job.check,
+        "settings": job.settings,
+        "encoding": job.encoding,
+        "decimal": job.decimal,
+        **look,
+    }
+    return dict(json.loads(json.dumps(told)))
+
+
+def begin(folder: Path, options: Mapping[str, Any]) -> int:
+    """Note the options of this run in its folder; since when (in ns) all results have been made with them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        raise UsageError(f"{folder}: cannot be made: {(why.strerror or 'unknown reason').lower()}") from None
+    record = folder / RECORD
+    if _read(record) != options:
+        save(record, json.dumps(options, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    return record.stat().st_mtime_ns
+
+
+def _read(record: Path) -> Any:
+    try:
+        return json.loads(record.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def tidy(targets: Iterable[str]) -> None:
+    """Remove what a killed run left of these files while it wrote them."""
+    folders: dict[str, set[str]] = {}
+    for target in targets:
+        folder, name = os.path.split(target)
+        folders.setdefault(folder or ".", set()).add(name)
+    for folder, names in folders.items():
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                start = leftover(name)
+                if start is not None and any(each.startswith(start) for each in names):
+                    os.unlink(os.path.join(folder, name))

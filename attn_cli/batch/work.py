@@ -1,0 +1,243 @@
+"""Some problems worked, one after the other, each turned into a row. It may run in any process, on any machine that sees the files."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attn_cli.errors import AttnError, InputError, Place, UsageError
+from attn_cli.messages import describe, one_line
+
+if TYPE_CHECKING:
+    from attn_cli.engine.notes import Note
+    from attn_cli.files.load import Loaded
+    from attn_cli.homework.report import Report
+    from attn_cli.render.style import Style
+
+SAVING = threading.Lock()
+"""Held while a result is written, so that whoever ends this process can wait for it."""
+_PLACE = threading.Lock()
+"""Held while the current folder is that of a batch."""
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+"""Why a result cannot be written that no other result will fare better with."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked of every problem."""
+
+    style: Style
+    format: str | None = None
+    """The format of the results; None where only the rows are asked for."""
+    check: bool = False
+    """Whether to mark each problem's own answers."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+    decimal: str | None = None
+    since: int | None = None
+    """Results that are no older than this (in ns) were made with the same options: what they hold need not be done again."""
+    folder: str | None = None
+    """Where relative paths start, if that is not the current folder."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem."""
+
+    path: str
+    target: str | None = None
+    """Where the result goes; None where the row carries it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one problem."""
+
+    file: str
+    ok: bool
+    seconds: float
+    score: str = ""
+    mode: str = ""
+    shapes: Mapping[str, int] = field(default_factory=dict)
+    error: str = ""
+    warnings: tuple[Note, ...] = ()
+    result: str | None = None
+    skipped: bool = False
+    """Its result was there already."""
+    marks: Mapping[str, Any] | None = None
+    """What marking found, by column of a gradebook."""
+    points: Mapping[str, float] = field(default_factory=dict)
+    """What each step earned, where it was marked."""
+    hopeless: bool = False
+    """Nothing more can be written where the result should have gone."""
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is to be said against it."""
+        return self.ok and (self.marks is None or bool(self.marks["right"]))
+
+
+def work(job: Job, tasks: Sequence[Task]) -> list[Row]:
+    """Work each problem; whatever is wrong with one becomes part of its row."""
+    with _place(job.folder):
+        return [_row(job, task) for task in tasks]
+
+
+@contextmanager
+def _place(folder: str | None) -> Iterator[None]:
+    """Stand in a folder, so that paths, and what is said of them, are the same wherever the work is done."""
+    if folder is None:
+        yield
+        return
+    with _PLACE:
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def failed(path: str, error: BaseException, seconds: float = 0.0) -> Row:
+    text = describe(error)
+    file = one_line(path)
+    hopeless = isinstance(error.__context__, OSError) and error.__context__.errno in UNWRITABLE
+    return Row(path, False, seconds, error=text if file in text else f"{file}: {text}", hopeless=hopeless)
+
+
+def _row(job: Job, task: Task) -> Row:
+    from attn_cli.files.load import load
+
+    start = time.perf_counter()
+    try:
+        loaded = load(task.path, settings=job.settings, encoding=job.encoding, decimal=job.decimal)
+        try:
+            if job.since is not None and _is_done(task, loaded, job.since):
+                row = _skipped(task, loaded)
+            else:
+                row = _marked(job, task, loaded) if job.check else _solved(job, task, loaded)
+        except InputError as error:
+            raise loaded.locate(error) from error
+    except Exception as error:
+        return failed(task.path, error, time.perf_counter() - start)
+    return replace(row, seconds=time.perf_counter() - start)
+
+
+# ---- what is asked of a problem
+
+
+def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
+    from attn_cli.engine.attention import solve
+    from attn_cli.render.formats import FORMATS
+
+    trace = solve(loaded.problem)
+    notes = (*loaded.notes, *trace.notes)
+    style = replace(job.style, written=loaded.written)
+    line = None
+    if job.format and task.target is not None:
+        _save(task.target, FORMATS[job.format].compute(trace, style, notes))
+    elif job.format:
+        from attn_cli.render.json_ import document
+
+        line = json.dumps({"file": task.path, **document(trace, style, notes)}, ensure_ascii=False, allow_nan=False)
+    return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
+
+
+def _marked(job: Job, task: Task, loaded: Loaded) -> Row:
+    from attn_cli.files.claims import claims
+    from attn_cli.homework.report import Marker
+    from attn_cli.render.report import FORMATS, Wanted
+
+    if not loaded.answers:
+        raise InputError("has no answers of its own to mark", place=Place(loaded.source))
+    marker = Marker(loaded.problem)
+    try:
+        report = marker.mark(claims(loaded.answers), task.path)
+    except InputError as error:
+        raise error.at(Place(loaded.source)) from error
+    line = None
+    if job.format:
+        written = FORMATS[job.format].one if task.target is not None else _line
+        text = written(report, job.style, Wanted())
+        line = text if task.target is None else None
+        if task.target is not None:
+            _save(task.target, text)
+    warnings = tuple(note for note in (*loaded.notes, *marker.truth.notes) if note.warning)
+    points = {step.name: step.points * step.share for step in report.steps}
+    return replace(_told(task, marker.truth.settings, warnings=warnings, result=line), marks=_marks(report), points=points)
+
+
+def _line(report: Report, style: Style, wanted: Any) -> str:
+    from attn_cli.render.report import FORMATS
+
+    return FORMATS["json"].many([report], style, wanted).rstrip("\n")
+
+
+def _marks(report: Report) -> dict[str, Any]:
+    """The report in the columns of a gradebook."""
+    first = report.first_wrong
+    return {
+        "right": report.right,
+        "complete": report.complete,
+        "earned": report.earned,
+        "possible": report.possible,
+        "first_wrong_step": first.name if first is not None else None,
+        "first_wrong_cell": list(first.first_wrong) if first is not None and first.first_wrong else None,
+        "mistake": next((step.mistake.code for step in report.steps if step.mistake is not None), None),
+    }
+
+
+def _skipped(task: Task, loaded: Loaded) -> Row:
+    from attn_cli.engine.plan import plan
+    from attn_cli.engine.remarks import settings
+
+    return replace(_told(task, settings(loaded.problem, plan(loaded.problem.as_dtype()))), skipped=True)
+
+
+def _told(task: Task, settings: Mapping[str, Any], warnings: tuple[Note, ...] = (), result: str | None = None) -> Row:
+    shapes = {name: settings[name] for name in ("n", "m", "heads", "d_k", "d_v") if settings.get(name) is not None}
+    return Row(task.path, True, 0.0, str(settings["score"] or ""), str(settings["mode"]), shapes, warnings=warnings, result=result)
+
+
+# ---- results
+
+
+def _save(target: str, result: str | bytes) -> None:
+    from attn_cli.files.save import save
+
+    folder = os.path.dirname(target)
+    try:
+        os.makedirs(folder or ".", exist_ok=True)
+    except OSError as why:
+        raise UsageError(f"{folder}: cannot be made: {(why.strerror or 'unknown reason').lower()}") from None
+    with SAVING:
+        save(target, result, durable=False)  # waiting for the disk takes longer than the problem; a power cut costs a run
+
+
+def _is_done(task: Task, loaded: Loaded, since: int) -> bool:
+    """Whether the result is newer than everything that it was made from."""
+    if task.target is None:
+        return False
+    try:
+        result = os.stat(task.target)
+        if not result.st_size or result.st_mtime_ns < since:
+            return False
+        return all(os.stat(each).st_mtime_ns < result.st_mtime_ns for each in _inputs(task, loaded))
+    except (OSError, AttnError):
+        return False
+
+
+def _inputs(task: Task, loaded: Loaded) -> Iterable[str | Path]:
+    """The problem's file, and those that it names; a folder (whose own time tells of files that came and went) and its files."""
+    yield task.path
+    if os.path.isdir(task.path):
+        yield from (entry.path for entry in os.scandir(task.path))
+    yield from loaded.again().named
