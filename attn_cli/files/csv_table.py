@@ -73,7 +73,8 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
 
 def parse_labels(text: str, file: str) -> Items:
     """A file of labels: one a line, or all on one line."""
-    separator = next((s for s in (";", "\t", ",") if s in text), ",")
+    declared, text = _declared(text, file)
+    separator = declared or next((s for s in (";", "\t", ",") if s in text), ",")
     rows = split(text, separator, file)
     cells: list[Node] = [*rows[0]] if len(rows) == 1 else [row[0] for row in rows]
     if any(len(row) > 1 for row in rows) and len(rows) > 1:
@@ -85,9 +86,12 @@ def parse_labels(text: str, file: str) -> Items:
 
 
 def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Row]]:
-    """The separator on which the whole file agrees best, and the rows under it."""
+    """The separator that the file declares, or on which all of it agrees best, and the rows under it."""
+    declared, text = _declared(text, file)
     if not text.strip():
         raise InputError("is empty; expected one row of numbers a line, such as 1,0.5", place=Place(file))
+    if declared:
+        return declared, split(text, declared, file)
     outside = re.sub(r'"[^"]*"', "", text)
     candidates = [separator for separator in (";", "\t", ",") if separator in outside]
     if re.search(r"[^\s,;][ \t]+[^\s,;]", outside):
@@ -110,6 +114,19 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
             best = score, separator, rows
     assert best is not None
     return best[1], best[2]
+
+
+def _declared(text: str, file: str) -> tuple[str | None, str]:
+    """The separator that a first line such as `sep=;` names for Excel, and the text with that line left blank."""
+    match = re.match(r'\s*"?sep=(.)"?[ \t]*(?=\n|$)', text, re.IGNORECASE)
+    if match is None:
+        return None, text
+    if match[1] not in SEPARATORS:
+        names = ", ".join(SEPARATORS.values())
+        raise InputError(
+            f"found the separator {show(match[1])}, expected one of {names}", place=Place(file, text.count("\n", 0, match.start(1)) + 1)
+        )
+    return match[1], "\n" * text.count("\n", 0, match.end()) + text[match.end() :]
 
 
 def split(text: str, separator: str, file: str) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +63,7 @@ def gather(
     """Everything that is given, options last, so that they win. `data` is what standard input held."""
     found = Gathered()
     if source is not None:
-        if source != STDIN and Path(source).is_dir():
+        if source != STDIN and os.path.isdir(source):
             _folder(found, Path(source), reading)
         else:
             _file(found, source, data if data is not None else read_bytes(source), reading)
@@ -84,7 +85,7 @@ def read_tree(data: bytes, path: str, reading: Reading) -> Node:
     """The tree of a YAML or JSON text, by suffix; standard input may be either."""
     text = decode(data, path, reading.encoding)
     file = shown(path)
-    suffix = Path(path).suffix.lower()
+    suffix = _suffix(path)
     if suffix == ".json":
         from attn_cli.files import json_tree
 
@@ -104,6 +105,10 @@ def read_tree(data: bytes, path: str, reading: Reading) -> Node:
     if tree is None:
         raise InputError("is empty; expected keys such as X: or Q:, K: and V:", place=Place(file))
     return tree
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
 
 
 def read_matrix(path: str, reading: Reading, notes: list[Note], *, truths: bool = False, answers: bool = False) -> Value:
@@ -149,7 +154,7 @@ def _from_file(key: str, path: str, reading: Reading, notes: list[Note]) -> Valu
 
 
 def _file(found: Gathered, path: str, data: bytes, reading: Reading) -> None:
-    file, suffix = shown(path), Path(path).suffix.lower()
+    file, suffix = shown(path), _suffix(path)
     if data.startswith(ZIP_MAGIC) or suffix == ".npz":
         from attn_cli.files.arrays import parse_npz
 
@@ -172,13 +177,13 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
         raise InputError(
             f"found {describe(tree)}, expected keys such as X: or Q:, K: and V:; {mend}", place=Place(file, tree.line, tree.column)
         )
-    names = keys.known()
+    names, folder = keys.known(), Path(path).parent if path != STDIN else Path()
     for spelled, node in tree:
         key = keys.canonical(spelled.text, names)
         if key is None:
             raise InputError(keys.unknown(spelled.text, names), place=Place(file, spelled.line, spelled.column))
         _claim(found, key, spelled, file)
-        _add(found, key, Value(node, file, reading.sign), reading, Path(path).parent if path != STDIN else Path())
+        _add(found, key, Value(node, file, reading.sign), reading, folder)
 
 
 def _folder(found: Gathered, folder: Path, reading: Reading) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
+from attn_cli.engine import trace
 from attn_cli.engine.registry import did_you_mean
 
 MATRIX_AXES: Mapping[str, tuple[int, ...]] = {
@@ -21,10 +22,7 @@ LABELS = ("tokens", "query_tokens", "key_tokens")
 WORDS = ("title", "score", "mode", "weights_layout", "vectors", "dtype")
 NUMBERS = ("scale", "softcap", "temperature")
 WHOLE = ("heads", "kv_heads", "seed")
-STEPS = (
-    *("Q", "K", "V", "hidden", "products", "raw_scores", "capped", "scores", "tempered"),
-    *("exponentials", "row_sums", "weights", "heads", "concat", "output"),
-)
+STEPS = tuple(trace.STEPS)
 """The steps that an answer may be given to."""
 TURNED = frozenset(
     {"X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "V", "scores", "bias", "upstream", "mask", "mask.keep", "mask.drop"}
@@ -44,8 +42,10 @@ def known() -> list[str]:
     return ["title", *LABELS, *MATRIX_AXES, *WORDS[1:], *NUMBERS, *WHOLE, *parameters(), "mask", "answers"]
 
 
-def canonical(name: str, names: Iterable[str]) -> str | None:
+def canonical(name: str, names: Collection[str]) -> str | None:
     """The one of the names that is meant, whatever its case and underscores."""
+    if name in names:
+        return name
     plain = name.strip().lower().replace("_", "")
     return next((known for known in names if known.lower().replace("_", "") == plain), None)
 

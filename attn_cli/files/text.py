@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from pathlib import Path
 
@@ -23,14 +24,15 @@ def read_bytes(path: str) -> bytes:
     try:
         if path == STDIN:
             return sys.stdin.buffer.read()
-        if Path(path).is_dir():
-            raise InputError("is a folder; expected a file", place=Place(path))
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         raise InputError(f"there is no such file{_nearby(path)}", place=Place(path)) from None
-    except PermissionError:
-        raise InputError("may not be read: permission denied", place=Place(path)) from None
     except (OSError, ValueError) as why:
+        if os.path.isdir(path):
+            raise InputError("is a folder; expected a file", place=Place(path)) from None
+        if isinstance(why, PermissionError):
+            raise InputError("may not be read: permission denied", place=Place(path)) from None
         reason = getattr(why, "strerror", None) or "the name is not valid"
         raise InputError(f"cannot be read: {reason.lower()}", place=Place(shown(path))) from None
 

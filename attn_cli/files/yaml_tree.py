@@ -57,7 +57,9 @@ class _Reader:
 
     def _events(self) -> Iterator[Any]:
         try:
-            yield from yaml.parse(self.text, Loader=_LOADER)
+            loader = _LOADER(self.text)
+            while loader.check_event():
+                yield loader.get_event()
         except yaml.MarkedYAMLError as why:
             raise self._explained(why) from None
         except yaml.reader.ReaderError as why:

@@ -31,6 +31,10 @@ def refused(text, **how):
         "0.5 \t 1\n1.5 \t 2\n",
         '"0.5", "1"\n"1.5", "2"\n',
         "\n0.5,1\n\n1.5,2\n\n\n",
+        "sep=,\n0.5,1\n1.5,2\n",
+        "sep=;\n0.5;1\n1.5;2\n",
+        '"sep=;"\n0.5;1\n1.5;2\n',
+        "SEP=\t\n0.5\t1\n1.5\t2\n",
     ],
 )
 def test_every_common_dialect_holds_the_same_matrix(text):
@@ -120,6 +124,12 @@ def test_a_comma_file_stays_one_when_the_decimal_comma_is_allowed():
         ),
         ('1,2\n"3,4\n', "x.csv:2:1: the quote that opens here is never closed"),
         ("a\nb\n", "x.csv:1:1: found 'a' and no number in the whole file; expected one row of numbers a line"),
+        ("sep=|\n1|2\n", "x.csv:1: found the separator '|', expected one of semicolons, tabs, commas, blanks"),
+        (
+            "sep=;\n1;2\n3;x\n4\n",
+            "x.csv:4: this row has 1 cell, other rows have 2; the cells are separated by semicolons; "
+            "a missing number or a second kind of separator does this",
+        ),
         ("[[1, 2]]\n", "x.csv:1: looks like YAML or JSON, expected a row of numbers a line; name the file .yaml or .json"),
     ],
 )
@@ -143,7 +153,7 @@ def test_a_mask_of_true_and_false_is_no_header():
     assert cells("TRUE,FALSE\ntrue,true\n", truths=True) == [["TRUE", "FALSE"], ["true", "true"]]
 
 
-@pytest.mark.parametrize("text", ["the\ncat\n", "the,cat\n", "the;cat"])
+@pytest.mark.parametrize("text", ["the\ncat\n", "the,cat\n", "the;cat", "sep=;\nthe;cat\n"])
 def test_labels_may_stand_in_a_column_or_a_row(text):
     assert [cell.text for cell in parse_labels(text, "t.txt").items] == ["the", "cat"]
 
