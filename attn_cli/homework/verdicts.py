@@ -237,9 +237,7 @@ class Work:
     def _pass_on(self, placed: Placed, truth: Array, cells: Array) -> None:
         """Let later steps start from what was written here."""
         step, usable, wrong = placed.step, self._usable(placed), cells == WRONG
-        theirs = placed.fit(placed.answer.value)
-        own = self.run(self.written).step(step).made.value
-        exact = near(theirs, truth, 0.0) | near(theirs, own, 0.0)
+        exact = near(placed.fit(placed.answer.value), truth, 0.0)
         half = np.where(cells == MISSING, np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
         sound = np.where(cells > ROUNDED, np.nan, usable)
         for kept, new in ((self.before, usable), (self.before_sound, sound), (self.halves, half)):

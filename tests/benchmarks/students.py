@@ -192,9 +192,8 @@ def mistakes_found(count: int, seed: int, everything: bool, say: bool = False) -
             tally[f"all {variant.code}"] += 1
             tally[f"hit {variant.code}"] += variant.code in codes
             if say and (wrong is None or wrong.name != first or variant.code not in codes):
-                print(
-                    f"  {variant.code} at {'+'.join(variant.instead)}: first {wrong and wrong.name} (is {first}), named {codes}; {problem.score} {problem.mode}"
-                )
+                where, kind = "+".join(variant.instead), f"{problem.score} {problem.mode}"
+                print(f"  {variant.code} at {where}: first {wrong and wrong.name} (is {first}), named {codes}; {kind}")
     return tally
 
 
@@ -214,9 +213,8 @@ def sound_left_alone(count: int, seed: int, say: bool = False) -> Counter[str]:
             tally["blamed"] += not report.right
             if say and not report.right:
                 bad = [(s.name, s.verdict, s.mistake) for s in report.steps if s.verdict in ("wrong", "carried")]
-                print(
-                    f"  {problem.score} {problem.mode} h={problem.heads} decimals {decimals} each_step {each_step} all {len(names) > 2}: {bad}"
-                )
+                kind = f"{problem.score} {problem.mode} heads={problem.heads}"
+                print(f"  {kind} decimals {decimals} each_step {each_step} all {len(names) > 2}: {bad}")
     return tally
 
 

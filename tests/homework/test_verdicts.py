@@ -102,7 +102,8 @@ def test_weights_adjusted_by_more_than_a_unit_are_wrong(mark):
 def test_exponentials_less_the_row_maximum_are_right_with_a_note(mark):
     report = mark(
         "{scores: [[1, 2, 3], [0, 0, 1]]}",
-        "exponentials: [[0.1353, 0.3679, 1], [0.3679, 0.3679, 1]]\nrow_sums: [1.5032, 1.7358]\nweights: [[0.0900, 0.2447, 0.6652], [~, ~, ~]]",
+        "exponentials: [[0.1353, 0.3679, 1], [0.3679, 0.3679, 1]]\nrow_sums: [1.5032, 1.7358]\n"
+        "weights: [[0.0900, 0.2447, 0.6652], [~, ~, ~]]",
     )
     assert verdicts(report) == {"exponentials": "right", "row_sums": "right", "weights": "right"}
     assert "minus_max" in notes(report)
