@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Array
 from attn_cli.engine.trace import Trace
 from attn_cli.render.lang import note_text
-from attn_cli.render.page import default_title, shown_steps, step_formula, step_title
+from attn_cli.render.page import Formula, default_title, shown_steps, step_title
 from attn_cli.render.style import Style
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return "".join(_laid_out(document(trace, style, notes))) + "\n"
+    return _laid_out(document(trace, style, notes)) + "\n"
 
 
 def document(trace: Trace, style: Style, notes: Sequence[Note]) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note]) -> dict[str, Any
                 "name": step.name,
                 "symbol": step.symbol.text,
                 "title": step_title(step, trace, style.lang),
-                "formula": step_formula(step, trace, style).plain(),
+                "formula": Formula(step.symbol, step.formula, (), (), False, style.lang).plain(),
                 "shape": list(step.value.shape),
                 "value": values[step.name],
             }
@@ -72,20 +75,33 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _laid_out(value: Any, indent: str = "") -> Iterator[str]:
+def _laid_out(value: Any, indent: str = "") -> str:
     """Indented, but every list of numbers or texts on one line."""
     inner = indent + "  "
-    if isinstance(value, dict) and any(isinstance(part, (dict, list)) for part in value.values()):
-        parts = ((f"{json.dumps(str(name), ensure_ascii=False)}: ", part) for name, part in value.items())
+    if isinstance(value, dict):
+        if not _any_nested(value.values()):
+            return encode(value)
+        parts = [f"{encode(str(name))}: {_laid_out(part, inner)}" for name, part in value.items()]
         ends = "{}"
-    elif isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
-        parts = (("", part) for part in value)
+    elif isinstance(value, list) and _any_nested(value):
+        if (rows := _rows(value, inner)) is not None:
+            return f"[\n{inner}{rows}\n{indent}]"
+        parts = [_laid_out(part, inner) for part in value]
         ends = "[]"
     else:
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return
-    yield ends[0]
-    for i, (name, part) in enumerate(parts):
-        yield f"{',' if i else ''}\n{inner}{name}"
-        yield from _laid_out(part, inner)
-    yield f"\n{indent}{ends[1]}"
+        return encode(value)
+    return f"{ends[0]}\n{inner}{f',{chr(10)}{inner}'.join(parts)}\n{indent}{ends[1]}"
+
+
+def _any_nested(parts: Iterable[Any]) -> bool:
+    return any(isinstance(part, (dict, list)) for part in parts)
+
+
+def _rows(value: list[Any], indent: str) -> str | None:
+    """The rows of a matrix of numbers, a line each, written at once; None for anything else."""
+    if not (isinstance(first := value[0], list) and first and isinstance(first[0], (float, int, NoneType))):
+        return None
+    text = encode(value)
+    if text.count("[") != len(value) + 1 or '"' in text or "{" in text:
+        return None
+    return text[1:-1].replace("], [", f"],\n{indent}[")
