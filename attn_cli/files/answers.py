@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from attn_cli.files.gather import TABLE_SUFFIXES, TREE_SUFFIXES, Reading, files_
 from attn_cli.files.text import ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Cell, Value
+
+if TYPE_CHECKING:
+    from attn_cli.files.text import Data
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def _file(path: str, reading: Reading, notes: list[Note]) -> dict[str, Value]:
         return tables
     if suffix in TABLE_SUFFIXES or suffix == ".npy":
         return {_step(Path(path).stem, Place(path)): read_matrix(path, reading, notes, answers=True)}
-    if data.startswith(ZIP_MAGIC) or suffix == ".npz":
+    if data[: len(ZIP_MAGIC)] == ZIP_MAGIC or suffix == ".npz":
         from attn_cli.files.arrays import parse_npz
 
         return {_step(name, Place(path)): Value(array, path) for name, array in parse_npz(data, path).items()}
@@ -125,7 +129,7 @@ def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
     return found
 
 
-def _tables(data: bytes, path: str, reading: Reading) -> dict[str, Value]:
+def _tables(data: Data, path: str, reading: Reading) -> dict[str, Value]:
     """What `attn compute` wrote as CSV: tables with an empty corner, above each a line that names its step (and its head).
 
     Empty for any other CSV. A spreadsheet may have padded the lines, or changed the separator and the decimal sign.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from attn_cli.files.rows import Unusual
 from attn_cli.files.text import NPY_MAGIC, STDIN, ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Value
+
+if TYPE_CHECKING:
+    from attn_cli.files.text import Data
 
 TREE_SUFFIXES = (".yaml", ".yml", ".json")
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
@@ -58,7 +62,7 @@ def gather(
     matrices: Mapping[str, str],
     settings: Mapping[str, str],
     reading: Reading,
-    data: bytes | None = None,
+    data: Data | None = None,
 ) -> Gathered:
     """Everything that is given, options last, so that they win. `data` is what standard input held."""
     found = Gathered()
@@ -81,7 +85,7 @@ def is_problem_folder(path: Path) -> bool:
     )
 
 
-def read_tree(data: bytes, path: str, reading: Reading) -> Node:
+def read_tree(data: Data, path: str, reading: Reading) -> Node:
     """The tree of a YAML or JSON text, by suffix; standard input may be either."""
     text = decode(data, path, reading.encoding)
     file = shown(path)
@@ -114,11 +118,11 @@ def _suffix(path: str) -> str:
 def read_matrix(path: str, reading: Reading, notes: list[Note], *, truths: bool = False, answers: bool = False) -> Value:
     """One matrix in a file of its own: CSV, NPY, YAML or JSON."""
     data, file = read_bytes(path), shown(path)
-    if data.startswith(NPY_MAGIC) or path.lower().endswith(".npy"):
+    if data[: len(NPY_MAGIC)] == NPY_MAGIC or path.lower().endswith(".npy"):
         from attn_cli.files.arrays import parse_npy
 
         return Value(parse_npy(data, file), file)
-    if data.startswith(ZIP_MAGIC):
+    if data[: len(ZIP_MAGIC)] == ZIP_MAGIC:
         raise InputError(
             "is an archive (NPZ, or a workbook), expected one matrix: save it as CSV, or with np.save as NPY", place=Place(file)
         )
@@ -153,14 +157,14 @@ def _from_file(key: str, path: str, reading: Reading, notes: list[Note]) -> Valu
 # ---- sources
 
 
-def _file(found: Gathered, path: str, data: bytes, reading: Reading) -> None:
+def _file(found: Gathered, path: str, data: Data, reading: Reading) -> None:
     file, suffix = shown(path), _suffix(path)
-    if data.startswith(ZIP_MAGIC) or suffix == ".npz":
+    if data[: len(ZIP_MAGIC)] == ZIP_MAGIC or suffix == ".npz":
         from attn_cli.files.arrays import parse_npz
 
-        for name, array in parse_npz(data, file).items():
+        for name, array in parse_npz(data, path).items():
             _add_named(found, name, Value(array, file), reading)
-    elif data.startswith(NPY_MAGIC) or suffix in (".npy", *TABLE_SUFFIXES):
+    elif data[: len(NPY_MAGIC)] == NPY_MAGIC or suffix in (".npy", *TABLE_SUFFIXES):
         raise InputError(f"holds one matrix, expected a whole problem; say which matrix it is, as in --x {path}", place=Place(file))
     else:
         _tree(found, read_tree(data, path, reading), path, reading)

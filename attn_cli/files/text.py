@@ -6,12 +6,19 @@ import codecs
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from attn_cli.errors import InputError, Place, UsageError
+
+if TYPE_CHECKING:
+    from mmap import mmap
+
+    Data = bytes | mmap
 
 STDIN = "-"
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK"
+ARRAY_SUFFIXES = (".npy", ".npz")
 
 
 def shown(path: str) -> str:
@@ -19,13 +26,13 @@ def shown(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def read_bytes(path: str) -> bytes:
-    """Everything in a file, or on standard input."""
+def read_bytes(path: str) -> Data:
+    """Everything in a file, or on standard input. Arrays are mapped: what is not looked at is not read."""
     try:
         if path == STDIN:
             return sys.stdin.buffer.read()
         with open(path, "rb") as file:
-            return file.read()
+            return _mapped(file) if path.lower().endswith(ARRAY_SUFFIXES) else file.read()
     except FileNotFoundError:
         raise InputError(f"there is no such file{_nearby(path)}", place=Place(path)) from None
     except (OSError, ValueError) as why:
@@ -37,10 +44,21 @@ def read_bytes(path: str) -> bytes:
         raise InputError(f"cannot be read: {reason.lower()}", place=Place(shown(path))) from None
 
 
-def decode(data: bytes, path: str, encoding: str | None = None) -> str:
+def _mapped(file: BinaryIO) -> Data:
+    """The file's bytes, which a write changes in memory only."""
+    from mmap import ACCESS_COPY, mmap
+
+    try:
+        return mmap(file.fileno(), 0, access=ACCESS_COPY)
+    except (OSError, ValueError):  # a pipe, or nothing in it
+        return file.read()
+
+
+def decode(data: Data, path: str, encoding: str | None = None) -> str:
     """The text, its line ends as \\n: UTF-8 or UTF-16 by its byte-order mark, else `encoding`, else UTF-8."""
     if encoding is not None:
         _check_encoding(encoding)
+    data = bytes(data)
     if data.startswith(codecs.BOM_UTF8):
         codec = "utf-8-sig"
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
