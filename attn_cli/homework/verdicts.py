@@ -205,18 +205,11 @@ class Work:
     def _follow(self, placed: Placed, cells: Array, notes: list[str], verdict: int, numbers: Numbers) -> None:
         """Give the verdict to those wrong cells that follow from the numbers."""
         answer = placed.answer
-        theirs, half, unit, digits = (placed.fit(part) for part in (answer.value, answer.half, answer.unit, answer.digits))
+        theirs, half = placed.fit(answer.value), placed.fit(answer.half)
         as_written = self.follows(placed, self.run(numbers.given), numbers)
         sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
         cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
-        for code, holds in _HONEST.items():
-            if not (cells == WRONG).any():
-                return
-            for ours in sources:
-                found = (cells == WRONG) & holds(theirs, ours, unit, digits, placed.step, cells)
-                if found.any():
-                    cells[found] = verdict
-                    notes.append(code)
+        self._forgive(cells, notes, verdict, placed, sources, surely=True)
         if not (cells == WRONG).any():
             return
         if answer.rounding != 0.0:
@@ -227,6 +220,18 @@ class Work:
             reached = self.reached(placed, theirs, half, left, numbers)
             if reached.any() and not (self.book and self.book.reproduces(self, placed)):
                 cells[reached] = verdict
+        self._forgive(cells, notes, verdict, placed, sources, surely=False)
+
+    def _forgive(self, cells: Array, notes: list[str], verdict: int, placed: Placed, sources: Sequence[Array], surely: bool) -> None:
+        """Give the verdict to wrong cells that an honest habit explains; `surely`: only where the whole step speaks for it."""
+        for code, holds in _HONEST.items():
+            for ours in sources:
+                if not (cells == WRONG).any():
+                    return
+                found = (cells == WRONG) & holds(placed, ours, surely)
+                if found.any():
+                    cells[found] = verdict
+                    notes.append(code)
 
     def _usable(self, placed: Placed) -> Array:
         """What later steps may start from; NaN where nothing is given."""
@@ -357,36 +362,51 @@ class Work:
                 rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1)
                 told |= ~np.isnan(theirs).all(-1)
             else:
-                rows |= off & nearer & ~told
+                if (nearer | ~off | told).all():  # sums alone tell less, so all of them must agree
+                    rows |= off & nearer & ~told
         if rows.any():
             self.habits["exponentials"] = partial(_minus_max, rows=rows)
             self._runs.clear()
 
 
 # ------------------------------------------------------------------ honest habits
-def _cut_off(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
+def _cut_off(placed: Placed, ours: Array, surely: bool) -> Array:
     """Digits cut off instead of rounded."""
+    theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
     with np.errstate(invalid="ignore", divide="ignore"):
         kept = np.trunc(ours / unit + np.sign(ours) * 1e-6) * unit
-    return np.asarray((unit > 0) & near(theirs, kept, unit * 1e-6))
+    cut = (unit > 0) & near(theirs, kept, unit * 1e-6)
+    as_it_is = near(theirs, ours, 0.0) | (ours == -np.inf)
+    return np.asarray(cut & (not surely or bool((cut | as_it_is | ~given).all())))
 
 
-def _single(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
-    """Worked in single precision."""
+def _single(placed: Placed, ours: Array, surely: bool) -> Array:
+    """Worked in single precision; rounding that explains as much is told first."""
+    if surely:
+        return np.zeros(placed.shape, bool)
+    theirs, digits = placed.fit(placed.answer.value), placed.fit(placed.answer.digits)
     with np.errstate(invalid="ignore"):
         return np.asarray((digits >= SINGLE_DIGITS) & (np.abs(theirs - ours) <= SINGLE * np.maximum(1, np.abs(ours))))
 
 
-def _adjusted(theirs: Array, ours: Array, unit: Array, digits: Array, step: str, cells: Array) -> Array:
-    """A row of weights changed by a unit here and there so that it adds up to exactly 1."""
-    if step != "weights":
+def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:
+    """A row of weights changed by a unit here and there so that it adds up to exactly 1, which honest rounding would not."""
+    theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
+    if placed.step != "weights":
         return np.zeros(theirs.shape, bool)
     finest = np.min(np.where(unit > 0, unit, np.inf), axis=-1, keepdims=True)
-    rows = (near(theirs, ours, np.where(np.isfinite(finest), finest, 0)).all(-1)) & (cells != MISSING).all(-1)
+    finest = np.where(np.isfinite(finest), finest, 0.0)
+    rows = np.array(near(theirs, ours, finest).all(-1) & given.all(-1))
     for at in np.argwhere(rows):
         row = tuple(at)
-        rows[row] = sum(Decimal(repr(float(cell))) for cell in theirs[row]) == 1
+        honest = _sum(rounded(ours[row], float(finest[row][0])))
+        rows[row] = _sum(theirs[row]) == 1 and not (surely and honest == 1)
     return np.broadcast_to(rows[..., None], theirs.shape)
+
+
+def _sum(row: Array) -> Decimal:
+    """In decimals."""
+    return sum((Decimal(f"{cell:.12g}") for cell in row), Decimal(0))
 
 
 _HONEST = {"cut_off": _cut_off, "single_precision": _single, "adjusted": _adjusted}
