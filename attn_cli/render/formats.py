@@ -47,6 +47,8 @@ FORMATS = {
         Format("csv", "csv_", (".csv",), full_precision=True),
         Format("markdown", "markdown", (".md", ".markdown")),
         Format("latex", "latex", (".tex",)),
+        Format("html", "html", (".html", ".htm")),
+        Format("svg", "svg", (".svg",)),
         Format("npz", "npz_", (".npz",), binary=True, full_precision=True),
     )
 }

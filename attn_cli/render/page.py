@@ -465,13 +465,17 @@ class _Lines(NamedTuple):
         """The name of all the cells of a query: S[x1,·], or S[·,x1] where tokens are columns."""
         return self.names.cell(self.step, (*at[:-2], -1, at[-1]) if self.step.columns else (*at[:-1], -1))
 
+    def _query(self, at: Cell) -> Cell:
+        """Whose row (or column, where tokens are columns) a cell stands in."""
+        return (*at[:-2], at[-1]) if self.step.columns else at[:-1]
+
     def _sum(self, cells: list[Cell]) -> Line:
         """The check that a row of weights adds up to 1."""
         nums = tuple(self._num(at) for at in cells)
         total = math.fsum(n.value for n in nums)
         name = self._whole_row(cells[0])
         worked = self.style.worked(Expr("add", nums) if len(nums) > 1 else nums[0], round(total, 12))
-        return Line(CellName(f"Σ {name.symbol}", rf"\sum {name.symbol_tex}", name.places), worked, cells[0][:-1])
+        return Line(CellName(f"Σ {name.symbol}", rf"\sum {name.symbol_tex}", name.places), worked, self._query(cells[0]))
 
     def _num(self, at: Cell) -> Num:
         return Num(value=float(self.step.value[at]), source=self.step.made, at=self.step.row_cell(at))
@@ -491,7 +495,7 @@ class _Lines(NamedTuple):
             at = (*cells[0][:-2], -1, cells[0][-1]) if step.columns else (*cells[0][:-1], -1)
             name = self.names.cell(step, at)
             name = CellName(f"max {name.symbol}", rf"\max {name.symbol_tex}", name.places)
-        return Line(name, worked, cells[0][:-1], remark=f"→ {key}")
+        return Line(name, worked, self._query(cells[0]), remark=f"→ {key}")
 
     def _copy(self, at: Cell) -> Line | None:
         """The value row that a hard choice copies."""
@@ -504,7 +508,7 @@ class _Lines(NamedTuple):
         head = tuple(i // (self.trace.sizes.h // self.trace.sizes.kv_heads) for i in self.prefix) if v.value.ndim > 2 else ()
         copied = self.names.cell(v, (*head, -1, key) if self.step.columns else (*head, key, -1))
         remark = text("copied", self.style.lang, "columns" if self.step.columns else "", key=visible(self.trace.key_labels[key]))
-        return Line(self._whole_row(at), None, at[:-1], copied=copied, remark=remark)
+        return Line(self._whole_row(at), None, self._query(at), copied=copied, remark=remark)
 
 
 def worked_line(step: Step, at: Cell, style: Style, names: Names, named: bool = False) -> Line:

@@ -70,6 +70,11 @@ TEXT = {
     "more_lines": "… {count} more lines; --full shows them all",
     "more_terms": "… ({count} more) …",
     "as_given": "as given",
+    # in pages
+    "inputs": "Inputs",
+    "arithmetic": "Arithmetic",
+    "hint": "Point at a number, or walk through a table with the arrow keys: its arithmetic appears below, its sources are marked.",
+    "not_all": "Of its {count} numbers, this page explains the first {shown} of each matrix; --full explains all of them.",
     # notes
     "notes": "Notes",
     "where": "row {row}",

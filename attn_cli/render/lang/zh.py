@@ -70,6 +70,11 @@ TEXT = {
     "more_lines": "… 还有 {count} 行；--full 全部列出",
     "more_terms": "…（还有 {count} 项）…",
     "as_given": "已给定",
+    # in pages
+    "inputs": "输入",
+    "arithmetic": "算式",
+    "hint": "指向一个数，或用方向键在表格中移动：算式显示在下方，所用到的数会标出。",
+    "not_all": "本页有 {count} 个数，无法逐一说明：每个矩阵只附前 {shown} 个数的算式；--full 附上全部算式。",
     # notes
     "notes": "说明",
     "where": "{row} 行",
