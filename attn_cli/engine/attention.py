@@ -145,7 +145,11 @@ def closed(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
 
 def output(a: Named, v: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
     """Weights times values, heads joined, then W_O and b_O: (n, m), (m, d_v) -> (n, d_out)."""
-    o = op.weighted(a, v)
+    return after_heads(op.weighted(a, v), problem, sizes, record)
+
+
+def after_heads(o: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
+    """Heads joined, then W_O and b_O: (h, n, d_v) -> (n, d_out)."""
     if sizes.h > 1:
         o = op.join_heads(record("heads", o))
     if problem.given("W_O", "b_O"):

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.attention import affine, cut, project, raw_scores, refuse_overflow
+from attn_cli.engine.attention import after_heads, cut, project, raw_scores, refuse_overflow
 from attn_cli.engine.blas import cores, one_thread_each
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed, fitted, shape_text
@@ -35,7 +35,8 @@ from attn_cli.engine.operations import Named
 from attn_cli.engine.plan import Sizes, plan
 from attn_cli.engine.problem import Array, Mask, Problem
 from attn_cli.engine.registry import did_you_mean
-from attn_cli.engine.trace import Recorder
+from attn_cli.engine.remarks import labels, remarks_on_long, settings
+from attn_cli.engine.trace import Recorder, Trace
 from attn_cli.errors import InputError
 
 ROWS, KEYS = 256, 512
@@ -103,38 +104,81 @@ def attention(
 
 def output_only(problem: Problem) -> Array:
     """The output of a whole problem, as `solve(problem)["output"]` has it, without the steps between."""
-    problem, sizes = _planned(problem.as_dtype())
+    return solve_long(problem)["output"]
+
+
+def solve_long(problem: Problem) -> Trace:
+    """Work a problem of many tokens: as `solve`, but without the steps that have a number for each query and key."""
+    problem = problem.as_dtype()
+    planned, sizes = _planned(problem)
     if sizes.d_v is None:
         raise InputError("there is no output without values; give V, or X to make them from")
+    record = Recorder(problem.vectors == "columns", sizes.h > 1)
 
-    def heads(name: str, count: int) -> Array:
-        return _with_heads(cut(project(name, problem), count, sizes.h).value)
+    def step(name: str, count: int) -> Named:
+        return record(name, cut(project(name, planned), count, sizes.h))
 
     given = problem.scores is not None
-    q, k = (None, None) if given else (heads("Q", sizes.h), heads("K", sizes.kv_heads))
-    made = op.given("heads", _Work(problem, sizes, q, k, heads("V", sizes.kv_heads)).output(), symbol("O"))
-    joined = op.join_heads(made) if sizes.h > 1 else replace(made, value=made.value[0])
-    out = affine(joined, "W_O", "b_O", problem)
-    refuse_overflow({"output": out}, problem)
-    return out.value.T if problem.vectors == "columns" else out.value
+    q = None if given else _with_heads(step("Q", sizes.h).value)
+    k = None if given else _with_heads(step("K", sizes.kv_heads).value)
+    v = step("V", sizes.kv_heads)
+    made = _Work(planned, sizes, q, k, _with_heads(v.value)).output()
+    formula = op.weighted.formula(symbol("Aₕ", "A_h") if sizes.h > 1 else symbol("A"), v.expr)
+    result = after_heads(Named(made if sizes.h > 1 else made[0], formula), problem, sizes, record)
+    refuse_overflow({"output": result}, problem)
+    query_labels, key_labels = labels(problem, sizes)
+    trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
+    return trace.with_notes(remarks_on_long(trace, empty_rows(planned, sizes)))
+
+
+def empty_rows(problem: Problem, sizes: Sizes) -> Array:
+    """The (head and) query of each row that may attend to nothing, as `np.argwhere` has them; the problem's mask is of bool."""
+    mask, bias = problem.mask, problem.bias
+    if mask is None and bias is None:
+        return np.empty((0, 2 if sizes.h > 1 else 1), int)
+    found = np.zeros((sizes.h, sizes.n), bool)
+    if bias is None and mask is not None and mask.keep is None and mask.drop is None:
+        (before, after), at = _reach(mask), np.arange(sizes.n) + mask.offset
+        end = sizes.m if mask.lengths is None else mask.lengths
+        found[:] = np.maximum(at - before, 0) >= np.minimum(at + after + 1, end)
+    else:
+        for i in range(0, sizes.n, ROWS):
+            rows, keys = slice(i, min(i + ROWS, sizes.n)), slice(0, sizes.m)
+            may = np.ones((1, sizes.m), bool)
+            if mask is not None:
+                may = allowed(_part(mask, None, rows, keys), sizes.h, rows.stop - i, sizes.m)
+            if bias is not None:
+                may = may & (_cells(bias, None, rows, keys) > -np.inf)
+            found[:, rows] = ~may.any(axis=-1)
+    return np.argwhere(found if sizes.h > 1 else found[0])
+
+
+def long_steps(problem: Problem) -> list[str]:
+    """The steps that `solve` makes and `solve_long` leaves out."""
+    _, sizes = _planned(problem)
+    scaled = problem.scale not in (None, 1) or (problem.scale is None and problem.score == "scaled" and sizes.d_k != 1)
+    masked = problem.mask is not None and problem.mask.closes
+    softened = problem.mode in ("soft", "gumbel")
+    made = {
+        "hidden": problem.scores is None and problem.score == "additive",
+        "products": problem.scores is None and scaled,
+        "raw_scores": problem.softcap is not None or problem.bias is not None or masked,
+        "capped": problem.softcap is not None and (problem.bias is not None or masked),
+        "scores": True,
+        "tempered": problem.temperature != 1,
+        "exponentials": softened,
+        "row_sums": softened,
+        "weights": True,
+    }
+    return [name for name, there in made.items() if there]
 
 
 def full_bytes(problem: Problem) -> int:
     """About how many bytes `solve` would hold for a problem's n × m steps: what to weigh against a memory budget."""
     _, sizes = _planned(problem)
-    masked, tempered = problem.mask is not None and problem.mask.closes, problem.temperature != 1
-    kept = [
-        problem.score == "scaled" or problem.scale is not None,  # products
-        problem.softcap is not None or problem.bias is not None or masked,  # raw_scores
-        problem.softcap is not None and (problem.bias is not None or masked),  # capped
-        True,  # scores
-        tempered,
-        problem.mode in ("soft", "gumbel"),  # exponentials
-        problem.mode == "gumbel",  # noise
-        True,  # weights
-        True,  # what is needed on the way and for the notes
-    ]
-    arrays = float(sum(kept))
+    arrays = float(len([name for name in long_steps(problem) if name not in ("hidden", "row_sums")]))
+    arrays += problem.mode == "gumbel"  # noise
+    arrays += 1  # what is needed on the way and for the notes
     if problem.score == "additive" and problem.scores is None:
         given = problem.parameters.get("additive", {})
         joint = "W" in given  # then [q; k] is held for every pair as well

@@ -75,7 +75,13 @@ def scale(problem: Problem, sizes: Sizes) -> float | None:
 
 def remarks(trace: Trace) -> tuple[Note, ...]:
     """Notes on the choices in force and the chapter's pitfalls."""
-    return tuple(note for find in (_inputs, _mask, _rows, _choice, _scaling) for note in find(trace))
+    return tuple(note for find in (_inputs, _mask, _rows, _zero_rows, _choice, _width, _scaling) for note in find(trace))
+
+
+def remarks_on_long(trace: Trace, empty: Array) -> tuple[Note, ...]:
+    """The same where there are no scores and weights to look at; `empty` are the rows that may attend to nothing."""
+    rows = tuple(Note("empty_row", _row(trace, at), warning=True) for at in empty)
+    return rows + tuple(note for find in (_inputs, _mask, _zero_rows, _choice, _width) for note in find(trace))
 
 
 def _inputs(trace: Trace) -> Iterator[Note]:
@@ -97,7 +103,7 @@ def _mask(trace: Trace) -> Iterator[Note]:
 
 
 def _rows(trace: Trace) -> Iterator[Note]:
-    """Rows that may attend to nothing, rows of equal largest scores, and zero rows under the cosine."""
+    """Rows that may attend to nothing, and rows of equal largest scores."""
     scores, weights = _scores(trace), trace.step("weights").made.value
     for at in np.argwhere(~np.isfinite(scores).any(axis=-1)):
         yield Note("empty_row", _row(trace, at), warning=True)
@@ -107,6 +113,10 @@ def _rows(trace: Trace) -> Iterator[Note]:
             row = tuple(at)
             keys = tuple(trace.key_labels[int(j)] for j in np.flatnonzero(tied[row]))
             yield Note("tie", {**_row(trace, at), "keys": keys, "chosen": trace.key_labels[int(np.argmax(weights[row]))]})
+
+
+def _zero_rows(trace: Trace) -> Iterator[Note]:
+    """Zero rows under the cosine."""
     if trace.problem.score == "cosine" and trace.problem.scores is None:
         for name, names in (("Q", trace.query_labels), ("K", trace.key_labels)):
             value = trace.step(name).made.value
@@ -124,11 +134,16 @@ def _choice(trace: Trace) -> Iterator[Note]:
         yield Note("seed", {"seed": trace.problem.seed})
 
 
-def _scaling(trace: Trace) -> Iterator[Note]:
-    """Saturated and near-uniform rows of soft weights, and dot products of wide keys."""
+def _width(trace: Trace) -> Iterator[Note]:
+    """Dot products of wide keys."""
     p, sizes = trace.problem, trace.sizes
     if p.score == "dot" and p.scores is None and p.scale is None and (sizes.d_k or 0) >= WIDE:
         yield Note("unscaled", {"d_k": sizes.d_k, "deviation": float(np.sqrt(sizes.d_k or 1))})
+
+
+def _scaling(trace: Trace) -> Iterator[Note]:
+    """Saturated and near-uniform rows of soft weights."""
+    p, sizes = trace.problem, trace.sizes
     if p.mode != "soft":
         return
     scores, weights = _scores(trace), trace.step("weights").made.value

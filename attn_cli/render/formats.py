@@ -50,6 +50,7 @@ FORMATS = {
         Format("html", "html", (".html", ".htm")),
         Format("svg", "svg", (".svg",)),
         Format("npz", "npz_", (".npz",), binary=True, full_precision=True),
+        Format("npy", "npy_", (".npy",), binary=True, full_precision=True),
     )
 }
 
