@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from bisect import bisect_right
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import is_plain, show
-from attn_cli.files.rows import ROW, Rows, as_array, floats
+from attn_cli.files.rows import ROW, Rows, all_held, as_array
 from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
 
 _BLANK = re.compile(r"[ \t\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[^\s,\[\]{}:\"]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_NUMBERS = re.compile(rf"[ \n]*+{_NUMBER.pattern}[ \n]*+(?:,[ \n]*+{_NUMBER.pattern}[ \n]*+)*+")
+_decode = json.JSONDecoder(parse_int=float).decode
+"""The standard reader, for what can only be a list of numbers; `-0` would lose its sign as a whole number."""
 
 
 def parse(text: str, file: str, *, quick: bool = False) -> Node | None:
@@ -72,12 +74,16 @@ class _Reader:
     def row(self) -> Rows | None:
         """One list of plain numbers."""
         match = ROW.match(self.text, self.at)
-        if match is None or not _NUMBERS.fullmatch(match[1]) or (values := floats(match[1])) is None:
+        if match is None:
             return None
-        if (array := as_array(values, len(values))) is None:
+        try:
+            values = array("d", _decode(match[0]))
+        except ValueError:
+            return None
+        if not values or not all_held(values, match[1]) or (matrix := as_array(values, len(values))) is None:
             return None
         start, self.at = match.span()
-        return Rows(array, self.text, start, self.at)
+        return Rows(matrix, self.text, start, self.at)
 
     def object(self, depth: int) -> Pairs:
         start, pairs = self.at, list[tuple[Scalar, Node]]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Iterator
 from itertools import islice
 
 from attn_cli.errors import InputError
@@ -11,7 +12,6 @@ from attn_cli.files import csv_table
 from attn_cli.files.rows import Rows, as_array, floats
 from attn_cli.files.tree import Items
 
-_LINE = re.compile(r"[^\n]*[^\s][^\n]*")
 _NUMBERS = {separator: re.compile(rf"[-+.0-9eE \n{separator}]*+") for separator in (";", "\t", ",", "")}
 
 
@@ -22,22 +22,22 @@ def parse(text: str, file: str, *, truths: bool = False) -> csv_table.Table | No
     of the whole file.
     """
     separators = [separator for separator in (";", "\t", ",") if separator in text]
-    lines = list(islice(_LINE.finditer(text), 2))
-    if len(separators) > 1 or not lines or lines[0][0].count('"') % 2:
+    lines = list(islice(_lines(text), 2))
+    if len(separators) > 1 or not lines or lines[0].count('"') % 2:
         return None
     separator = separators[0] if separators else ""
-    if separator not in lines[-1][0]:
+    if separator not in lines[-1]:
         return None
     try:
-        first = csv_table.parse("\n".join(line[0] for line in lines), file, truths=truths)
+        first = csv_table.parse("\n".join(lines), file, truths=truths)
     except InputError:
         return None
-    start = lines[0].end() if first.header is not None else lines[0].start()
+    start = text.index(lines[0]) + (len(lines[0]) if first.header is not None else 0)
     if first.labels is not None or not _NUMBERS[separator].fullmatch(text, start):
         return None
     values, width = array("d"), 0
-    for line in _LINE.finditer(text, start):
-        row = floats(line[0], separator or None)
+    for line in _lines(text, start):
+        row = floats(line, separator or None)
         if row is None or len(row) != (width or len(row)):
             return None
         values += row
@@ -45,3 +45,14 @@ def parse(text: str, file: str, *, truths: bool = False) -> csv_table.Table | No
     if (matrix := as_array(values, width)) is None:
         return None
     return csv_table.Table(Items([Rows(matrix, text, start, len(text))], 0, 0), None, first.header, first.notes, first.decimal)
+
+
+def _lines(text: str, start: int = 0) -> Iterator[str]:
+    """The lines that are not blank, one at a time."""
+    while start < len(text):
+        end = text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        line = text[start:end]
+        if line.strip():
+            yield line
+        start = end + 1

@@ -67,15 +67,18 @@ def floats(row: str, separator: str | None = ",") -> array[float] | None:
 
     One that is too large becomes infinite; `as_array` looks for those, all at once.
     """
-    cells = row.split(separator)
     try:
-        values = array("d", map(float, cells))
+        values = array("d", map(float, row.split(separator)))
     except ValueError:
         return None
-    if ("e" in row or "E" in row or _MANY_ZEROS in row) and 0.0 in values:
-        too_small = (value == 0 and _NONZERO.match(cell) for value, cell in zip(values, cells, strict=True))
-        return None if any(too_small) else values
-    return values
+    return values if all_held(values, row, separator) else None
+
+
+def all_held(values: array[float], row: str, separator: str | None = ",") -> bool:
+    """Whether no number of the row was too small, so that it became 0."""
+    if 0.0 not in values or not ("e" in row or "E" in row or _MANY_ZEROS in row):
+        return True
+    return not any(value == 0 and _NONZERO.match(cell) for value, cell in zip(values, row.split(separator), strict=True))
 
 
 def as_array(values: array[float], width: int) -> NDArray[Any] | None:

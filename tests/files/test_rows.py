@@ -158,6 +158,7 @@ def as_json(text):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(mutated(st.lists(st.tuples(KEYS, rows(CELLS)), max_size=3).map(as_json)))
 @example('{"X": [[01]]}')
+@example('{"X": [[ ]]}')
 @example('{"X": [[-0, 0, -0.0]]}')
 @example('{"X": [[1, 2,]]}')
 @example('{"X": [[1], [2, 3]]}')
