@@ -69,7 +69,7 @@ class Style:
         if math.isfinite(value):
             if value == int(value):
                 return self.whole(value)
-            text = _digits(f"{value:.12g}")
+            text = _digits(f"{value:.12g}") if abs(value) < HUGE else None
             if text is not None and text.strip("-0.") and len(text.partition(".")[2]) <= self.decimals + extra:
                 return text
         return self.number(value, extra)
