@@ -152,7 +152,7 @@ def array_answer(name: str, array: Array) -> Answer:
         np.maximum(unit, _twelfth(value)) if floating else unit,
         np.minimum(digits, MOST_DIGITS),
         np.ones(value.shape, bool),
-        tuple(map(repr, value.tolist())),
+        tuple(map(str, np.asarray(array).ravel())),
         array.dtype if floating else 0.0,
     )
 

@@ -127,7 +127,9 @@ class Marker:
         if not any(a.given.any() or not a.given.size for a in answers):
             raise InputError("holds no answer; expected at least one number under a step, such as weights:")
         work = Work(self.truth.problem, self.truth, answers, self.tol, self.book)
-        steps = [self._step(marked) for marked in work.mark()]
+        with np.errstate(all="ignore"):  # whatever somebody wrote, infinities included
+            marks = work.mark()
+        steps = [self._step(marked) for marked in marks]
         steps += [self._absent(name) for name in self.points if name not in {step.name for step in steps}]
         steps.sort(key=lambda step: ORDER.index(step.step))
         return Report(self.truth, tuple(steps), file, notes)
@@ -191,8 +193,8 @@ def _precision(answer: Answer, expected: Array) -> Precision | None:
     if not isinstance(answer.rounding, np.dtype):
         return None
     finite = np.isfinite(expected) & np.isfinite(answer.value)
-    error = np.abs(answer.value - expected)[finite]
-    ulp = units(expected, answer.rounding)[finite]
+    error = np.abs(answer.value[finite] - expected[finite])
+    ulp = units(expected[finite], answer.rounding)
     return Precision(
         str(answer.rounding),
         float(error.max(initial=0.0)),

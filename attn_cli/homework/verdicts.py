@@ -37,6 +37,8 @@ NEARLY = 0.03
 """Exponentials that are not right count as lessened by the row's maximum if all of the row are so near to those, relatively."""
 SURELY, TOO_FAR = 0.5, 4.0
 """Within so much of the first-order reach of the rounding a cell is reached; beyond so much it is not. Between, the engine tells."""
+MANY, MOVES = 300, 12
+"""Beyond so many cells in one step, random moves are tried before the gradient of each; the gradients of so many are tried at most."""
 
 Replacements = Mapping[str, Instead]
 
@@ -136,8 +138,7 @@ class Work:
             if rounding != 0.0:
                 for step in self.truth:
                     replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, rounding=rounding))
-            with np.errstate(all="ignore"):
-                trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
+            trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
             self._runs[key] = trace, (given, instead)
         return self._runs[key][0]
 
@@ -271,11 +272,33 @@ class Work:
         made = _pruned(_by_hand(trace.step(placed.step).made), widths, numbers.given)
         ours = self.follows(placed, trace, numbers)
         reached = np.zeros(wanted.shape, bool)
-        for at in sorted(map(tuple, np.argwhere(wanted)), key=lambda at: -abs(theirs[at] - ours[at])):
+        if wanted.sum() > MANY and not all_or_none:
+            reached |= wanted & self._sampled(placed, theirs, half, ours, widths, numbers, instead)
+        left = sorted(map(tuple, np.argwhere(wanted & ~reached)), key=lambda at: -abs(theirs[at] - ours[at]))
+        for at in left if all_or_none else left[-MANY:]:
             reached[at] = self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
             if all_or_none and not reached[at]:
                 break
         return reached
+
+    def _sampled(
+        self,
+        placed: Placed,
+        theirs: Array,
+        half: Array,
+        ours: Array,
+        widths: Mapping[str, Array],
+        numbers: Numbers,
+        instead: Replacements | None,
+    ) -> Array:
+        """A first look at very many cells at once: which of them a few random moves of the numbers reach."""
+        rng = np.random.default_rng(0)
+        low, high = ours, ours
+        for _ in range(MOVES):
+            nudge = {name: width * rng.choice((-1.0, 1.0), width.shape) for name, width in widths.items()}
+            moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value
+            low, high = np.fmin(low, moved), np.fmax(high, moved)
+        return np.asarray(((theirs >= low) & (theirs <= high)) | near(theirs, low, half) | near(theirs, high, half))
 
     def _widths(self, trace: Trace, placed: Placed, numbers: Numbers) -> dict[str, Array]:
         """How far each number that this step starts from may be from what its writer had."""
@@ -304,7 +327,7 @@ class Work:
         numbers: Numbers,
         instead: Replacements | None,
     ) -> bool:
-        """Two runs, with every number it starts from moved along the sign of this cell's gradient."""
+        """Whether a run with every number it starts from moved along the sign of this cell's gradient goes as far."""
         if near(np.array(theirs), np.array(ours), half):
             return True
         one = np.zeros(made.value.shape)
@@ -320,8 +343,7 @@ class Work:
                 return gradient  # nothing is written, or everything: then the graph ends here
             return replace(gradient, value=np.where(np.isnan(given), gradient.value, 0.0))
 
-        with np.errstate(all="ignore"):
-            backward(made, op.given("one", one, symbol("1")), cut)
+        backward(made, op.given("one", one, symbol("1")), cut)
         moves = {name: np.where(np.isnan(slope), 0.0, slope * widths[name]) for name, slope in slopes.items()}
         reach = sum(float(np.abs(move).sum()) for move in moves.values())
         if abs(theirs - ours) > TOO_FAR * reach + 1.000001 * half:
@@ -330,8 +352,7 @@ class Work:
             return True
         side = 1.0 if theirs > ours else -1.0
         nudge = {name: side * np.sign(move) * widths[name] for name, move in moves.items()}
-        with np.errstate(all="ignore"):
-            moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
+        moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
         farthest = max(side * float(moved), side * ours)
         return bool(side * theirs <= farthest or near(np.array(theirs), np.array(side * farthest), half))
 
@@ -349,8 +370,7 @@ class Work:
             return
         scores = made.operands[0].value
         top = np.max(scores, axis=-1, keepdims=True)
-        with np.errstate(all="ignore"):
-            less = np.exp(np.where(np.isfinite(top), scores - top, scores))
+        less = np.exp(np.where(np.isfinite(top), scores - top, scores))
         rows, told = np.zeros(scores.shape[:-1], bool), np.zeros(scores.shape[:-1], bool)
         for p in answers:
             theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
@@ -373,8 +393,7 @@ class Work:
 def _cut_off(placed: Placed, ours: Array, surely: bool) -> Array:
     """Digits cut off instead of rounded."""
     theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kept = np.trunc(ours / unit + np.sign(ours) * 1e-6) * unit
+    kept = np.trunc(ours / unit + np.sign(ours) * 1e-6) * unit
     cut = (unit > 0) & near(theirs, kept, unit * 1e-6)
     as_it_is = near(theirs, ours, 0.0) | (ours == -np.inf)
     return np.asarray(cut & (not surely or bool((cut | as_it_is | ~given).all())))
@@ -382,11 +401,13 @@ def _cut_off(placed: Placed, ours: Array, surely: bool) -> Array:
 
 def _single(placed: Placed, ours: Array, surely: bool) -> Array:
     """Worked in single precision; rounding that explains as much is told first."""
-    if surely:
+    if surely and not isinstance(placed.answer.rounding, np.dtype):
         return np.zeros(placed.shape, bool)
     theirs, digits = placed.fit(placed.answer.value), placed.fit(placed.answer.digits)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((digits >= SINGLE_DIGITS) & (np.abs(theirs - ours) <= SINGLE * np.maximum(1, np.abs(ours))))
+    size = np.abs(ours)
+    if isinstance(placed.answer.rounding, np.dtype):  # a sum is as far off as its largest terms are
+        size = np.max(size, initial=0.0, where=np.isfinite(size))
+    return np.asarray((digits >= SINGLE_DIGITS) & (np.abs(theirs - ours) <= SINGLE * np.maximum(1, size)))
 
 
 def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:

@@ -23,6 +23,8 @@ from attn_cli.render.style import Style
 from attn_cli.render.text import left, right, visible, width, wrapped
 
 MARKS = {"right": "✓", "rounded": "≈", "carried": "→", "wrong": "✗", "missing": "·"}
+GRID = 40
+"""A grid shows so many rows."""
 ROWS = 12
 """So many rows are told as they should be, and so many wrong cells explained, unless all are asked for."""
 
@@ -95,7 +97,8 @@ def _step(step: StepReport, report: Report, style: Style, wanted: Wanted) -> Ite
     if step.name != step.step:
         heading += f" ({text('check.stands_for', lang, step=step.step)})"
     yield from _told(f"{heading} · {_points(step.points * step.share)}/{_points(step.points)}", style, step.verdict)
-    yield from _grids(step, shown, report, style)
+    if step.precision is None or step.verdict in ("carried", "wrong"):
+        yield from _grids(step, shown, report, style)
     for told in _remarks(step, shown, report, style, wanted):
         yield from _told(told, style, "remark", "  ")
 
@@ -228,12 +231,14 @@ def _grid(rows: list[list[str]], words: list[list[str]], down: Sequence[str], ac
         for j in range(first, last):
             head += [("  ", ""), (right(across[j] + "  ", widths[j]), "label")]
         yield head
-        for i, label in enumerate(down):
+        for i, label in enumerate(down if style.full else down[:GRID]):
             line: Row = [("  ", ""), (left(label, margin), "label")]
             for j in range(first, last):
                 verdict, told = columns[j][i]
                 line += [("  ", ""), (right(told, widths[j]), verdict)]
             yield line
+        if len(down) > GRID and not style.full:
+            yield [("  ", ""), (text("check.more_rows", style.lang, count=len(down) - GRID), "remark")]
         first = last
 
 
@@ -295,8 +300,9 @@ def markdown(report: Report, style: Style, wanted: Wanted) -> str:
         precise = replace(style, decimals=max(style.decimals, _decimals(step.written)))
         score = f"{_points(step.points * step.share)}/{_points(step.points)}"
         lines += ["", f"### {MARKS[step.verdict]} {_escaped(step.name)}: {text(f'check.{step.verdict}', style.lang)} ({score})", ""]
-        lines += [*_markdown_grids(step.cells, step.written), ""]
-        lines += [f"- {_escaped(told)}" for told in _remarks(step, shown, report, precise, wanted)]
+        lines += _markdown_grids(step.cells, step.written)
+        remarks = [f"- {_escaped(told)}" for told in _remarks(step, shown, report, precise, wanted)]
+        lines += ["", *remarks] if remarks else []
     return "\n".join(lines).rstrip() + "\n"
 
 

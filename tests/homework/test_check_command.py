@@ -1,0 +1,144 @@
+"""`attn check` as its user runs it: exit codes, formats, a class."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attn_cli.cli import main
+
+CHAPTER = Path(__file__).parents[1] / "data" / "walkthroughs" / "00-chapter-4-4"
+PROBLEM = "Q: [[1, 2], [0, 1], [2, 0]]\nK: [[1, 1], [0, 1], [1, 0]]\nV: [[10, 0], [0, 10], [5, 5]]\n"
+WEIGHTS = "weights: [[0.5760, 0.2840, 0.1400], [0.4011, 0.4011, 0.1978], [0.4458, 0.1084, 0.4458]]\n"
+OUTPUT = "output: [[6.4599, 3.5401], [5.0000, 5.0000], [6.6871, 3.3129]]\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs a command line beside a problem and a class; (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "LC_ALL", "LC_MESSAGES", "LANG", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in {
+        "problem.yaml": PROBLEM,
+        "ann.yaml": WEIGHTS + OUTPUT,
+        "ben.yaml": WEIGHTS + OUTPUT.replace("6.6871", "7.6871"),
+        "cat.yaml": WEIGHTS.replace("0.4011", "o.4"),
+        "own.yaml": PROBLEM + "answers:\n  " + WEIGHTS,
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    def command(*arguments):
+        code = main(["check", *map(str, arguments)])
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return command
+
+
+def test_the_chapter_is_told_kindly_and_exactly(run):
+    code, out, err = run(CHAPTER / "problem.yaml", CHAPTER / "answers.yaml")
+    assert (code, err) == (1, "")
+    assert "✓ products: right · 1/1" in out
+    assert "✗ weights: wrong · 0/1" in out
+    assert "x1  0.387 ✗  0.142 ✗  0.471 ✗" in out
+    assert "A[x1,x1] = 2.7183 / 5.3670 ≈ 0.5065" in out
+    assert "A[x1,·] should be 0.5065  0.1863  0.3072" in out
+    assert "x1  0.858 →  0.613 →  0.387 →  0.142 →" in out
+
+
+def test_the_chapter_is_told_in_chinese(run):
+    _, out, _ = run(CHAPTER / "problem.yaml", CHAPTER / "answers.yaml", "--lang", "zh")
+    assert "第一处错误：weights[1,1]" in out
+    assert "A[x1,·] 应为 0.5065  0.1863  0.3072" in out
+
+
+def test_without_answers_the_right_numbers_are_not_given_away(run):
+    for form in ("table", "json", "markdown", "gradescope"):
+        _, out, _ = run(CHAPTER / "problem.yaml", CHAPTER / "answers.yaml", "--no-answers", "--format", form)
+        assert "0.387" in out or form == "json"
+        assert "0.5065" not in out
+        assert "0.1863" not in out
+
+
+def test_explain_derives_every_wrong_cell(run):
+    _, out, _ = run(CHAPTER / "problem.yaml", CHAPTER / "answers.yaml", "--explain")
+    assert out.count(" / 5.3670") == 6
+
+
+def test_json_says_what_the_contract_says(run):
+    code, out, _ = run("problem.yaml", "ben.yaml", "--format", "json")
+    report = json.loads(out)
+    assert code == 1
+    assert {key: report[key] for key in ("right", "complete", "possible", "first_wrong")} == {
+        "right": False,
+        "complete": True,
+        "possible": 2,
+        "first_wrong": {"step": "output", "cell": [2, 0]},
+    }
+    weights, output = report["steps"]
+    assert (weights["name"], weights["verdict"], weights["mistake"]) == ("weights", "right", None)
+    assert output["cells"] == [["right", "right"], ["right", "right"], ["wrong", "right"]]
+    assert output["mistake"]["code"] == "one_cell"
+    assert np.allclose(output["expected"][2], [6.6871, 3.3129], atol=1e-4)
+
+
+def test_right_work_ends_with_exit_code_0_and_the_problem_may_hold_its_own_answers(run):
+    assert run("problem.yaml", "ann.yaml")[0] == 0
+    assert run("own.yaml")[0] == 0
+    code, _, err = run("problem.yaml")
+    assert (code, err) == (2, "error: problem.yaml: has no answers of its own; name a file of answers after it\n")
+
+
+def test_an_unreadable_cell_is_an_input_error_but_costs_a_class_its_row_only(run):
+    code, out, err = run("problem.yaml", "cat.yaml", "--format", "json")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: cat.yaml:1:")
+    code, out, err = run("problem.yaml", "ann.yaml", "cat.yaml", "ben.yaml", "--format", "json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert [line["file"] for line in lines] == ["ann.yaml", "cat.yaml", "ben.yaml"]
+    assert [line.get("right") for line in lines] == [True, None, False]
+    assert "o.4" in lines[1]["error"]
+
+
+def test_a_class_has_a_gradebook_a_summary_and_a_report_each(run, tmp_path):
+    _, out, _ = run("problem.yaml", "ann.yaml", "ben.yaml", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["file"], row["right"], row["first_wrong_cell"], row["mistake"]) for row in rows] == [
+        ("ann.yaml", "true", "", ""),
+        ("ben.yaml", "false", "[3,1]", "one_cell"),
+    ]
+    _, out, _ = run("problem.yaml", "ann.yaml", "ben.yaml", "-o", "reports", "--format", "gradescope")
+    assert "2 submissions" in out
+    result = json.loads((tmp_path / "reports" / "ben.yaml.json").read_text(encoding="utf-8"))
+    assert [(test["name"], test["score"], test["max_score"]) for test in result["tests"]] == [("weights", 1, 1), ("output", 0.833333333, 1)]
+
+
+def test_points_may_be_asked_for_and_carried_cells_may_cost(run):
+    _, out, _ = run("problem.yaml", "ann.yaml", "--points", "weights=3", "--points", "scores=2", "--format", "json")
+    report = json.loads(out)
+    assert (report["earned"], report["possible"], report["complete"]) == (4, 6, False)
+    assert [step["verdict"] for step in report["steps"]] == ["missing", "right", "right"]
+    _, out, _ = run(CHAPTER / "problem.yaml", CHAPTER / "answers.yaml", "--penalty-carried", "0.5", "--format", "json")
+    assert json.loads(out)["steps"][3]["earned"] == pytest.approx(1 / 6)
+
+
+def test_a_misspelt_option_value_is_told_in_one_line(run):
+    assert run("problem.yaml", "ann.yaml", "--format", "jsn")[2].startswith("error: no format 'jsn' (did you mean 'json'?)")
+    assert run("problem.yaml", "ann.yaml", "--points", "wieghts=2")[2].startswith(
+        "error: --points: no step 'wieghts' (did you mean 'weights'?)"
+    )
+    assert run("problem.yaml", "ann.yaml", "--tol", "-1")[0] == 2
+
+
+def test_full_precision_tells_how_far_off_and_where_it_departs(run, tmp_path):
+    weights = np.array([[0.57597535, 0.28399541, 0.14002925], [0.40111209, 0.40111209, 0.19777581], [0.44581, 0.1083, 0.4458]], np.float32)
+    np.savez(tmp_path / "kernel.npz", weights=weights)
+    code, out, _ = run("problem.yaml", "kernel.npz")
+    assert code == 1
+    assert "units in the last place of float32" in out
+    assert "first step that departs: weights" in out
