@@ -15,7 +15,7 @@ from attn_cli.files.load import _Builder, load, load_matrix
 from attn_cli.files.rows import replaced
 from attn_cli.files.values import Value, as_numbers, as_truths
 
-EXAMPLES = int(os.environ.get("EXAMPLES", 100))
+EXAMPLES = int(os.environ.get("EXAMPLES", 50))
 """Enough to notice a slip; EXAMPLES=20000 is for those who change a reader."""
 PLAIN = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
