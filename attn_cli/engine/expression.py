@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from attn_cli.engine.operations import Named
@@ -19,12 +18,13 @@ SUM, PRODUCT, PREFIX, POSTFIX, ATOM = range(1, 6)
 """How tightly an expression binds; a looser one inside a tighter one gets brackets."""
 
 
-@dataclass(frozen=True, eq=False)
 class Expr:
     """An operator of the table below with its arguments."""
 
-    op: str
-    args: tuple[Expr, ...] = ()
+    __slots__ = ("op", "args")
+
+    def __init__(self, op: str, args: tuple[Expr, ...] = ()):
+        self.op, self.args = op, args
 
     @property
     def binds(self) -> int:
@@ -55,18 +55,18 @@ class Expr:
         return Expr(self.op, tuple(a.substituted() for a in self.args))
 
 
-@dataclass(frozen=True, eq=False)
 class Sym(Expr):
-    """A symbol, such as W_Q or d_k."""
+    """A symbol, such as W_Q or d_k.
 
-    op: str = "symbol"
-    args: tuple[Expr, ...] = ()
-    text: str = ""
-    latex: str = ""
-    flips: bool = True
-    """Whether the matrix itself is stored the other way round when tokens are columns."""
-    number: float | None = None
-    """The value of a symbol that stands for one number."""
+    `flips`: whether the matrix itself is stored the other way round when tokens are columns; `number`: the value of a
+    symbol that stands for one number.
+    """
+
+    __slots__ = ("text", "latex", "flips", "number")
+
+    def __init__(self, text: str, latex: str = "", flips: bool = True, number: float | None = None):
+        super().__init__("symbol")
+        self.text, self.latex, self.flips, self.number = text, latex, flips, number
 
     @property
     def binds(self) -> int:
@@ -90,18 +90,18 @@ class Sym(Expr):
         return self if self.number is None else Num(value=self.number, exact=True)
 
 
-@dataclass(frozen=True, eq=False)
 class Num(Expr):
-    """A number, and where it came from."""
+    """A number, and the cell of an input or step that it came from.
 
-    op: str = "number"
-    args: tuple[Expr, ...] = ()
-    value: float = 0.0
-    exact: bool = False
-    """An input or a constant: shown as it was written, never rounded."""
-    source: Named | None = None
-    """The input or step it is a cell of."""
-    at: tuple[int, ...] = ()
+    `exact`: an input or a constant, shown as it was written, never rounded.
+    """
+
+    __slots__ = ("value", "exact", "source", "at")
+    value: float
+
+    def __init__(self, value: float, exact: bool = False, source: Named | None = None, at: tuple[int, ...] = ()):
+        super().__init__("number")
+        self.value, self.exact, self.source, self.at = value, exact, source, at
 
     @property
     def binds(self) -> int:
@@ -144,8 +144,7 @@ Part = Callable[..., str]
 """Writes an argument; a second value gives the least binding that needs no brackets."""
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(NamedTuple):
     """How one operator binds, looks, evaluates and turns."""
 
     binds: int

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ ROWS, KEYS = 256, 512
 """Queries in a block and keys in a tile: their float32 scores (512 KB) stay in a core's cache from product to product,
 and both products are large enough to run at full speed."""
 CHAIN = 128
-"""Keys whose values are added up in one go: shorter chains of additions lose less to rounding, at no cost in time."""
+"""Keys whose values are added up in one go: shorter chains of additions lose less to rounding, for 3% more time."""
 HIDDEN = 1 << 17
 """Cells in a piece of the additive hidden layer, which is worked over three or four times while it is in the cache."""
 WHOLE = 1 << 16
@@ -493,7 +494,7 @@ class _Block:
         heads = (work.sizes.h,) if head is None else ()
         self.shape = (*heads, rows.stop - rows.start)
         """(rows,), or (h, rows)"""
-        self.scratch = np.empty(int(np.prod(self.shape)) * min(KEYS, work.sizes.m), problem.dtype)
+        self.scratch = np.empty(prod(self.shape) * min(KEYS, work.sizes.m), problem.dtype)
         self.linear = self._linear()
         self.bound = np.inf
         """No score's size exceeds it."""
@@ -519,7 +520,7 @@ class _Block:
     @property
     def factor(self) -> float:
         """The linear steps in one number."""
-        return float(np.prod([step(1.0, number) for step, number in self.linear]))
+        return float(prod(step(1.0, number) for step, number in self.linear))
 
     def _bound(self) -> float:
         work, problem = self.work, self.work.problem
@@ -595,7 +596,7 @@ class _Block:
         """The score function's value: (rows, keys)."""
         work, problem, width = self.work, self.work.problem, keys.stop - keys.start
         shape = (*self.shape, width)
-        out = self.scratch[: int(np.prod(shape))].reshape(shape)
+        out = self.scratch[: prod(shape)].reshape(shape)
         if problem.scores is not None:
             np.copyto(out, _cells(problem.scores, self.head, self.rows, keys))
             return out
@@ -621,8 +622,8 @@ def additive(q: Array, k: Array, v: Array, k_size: float, out: Array) -> None:
     product = 2 * (float(np.abs(q).max()) + k_size) < np.log(np.finfo(q.dtype).max) - 1
     if product:
         q, k = np.exp(2 * q), np.exp(2 * k)
-    step = max(1, HIDDEN // (a * m * int(np.prod(head, dtype=int))))
-    scratch = np.empty(int(np.prod(head, dtype=int)) * a * min(step, n) * m, q.dtype)
+    step = max(1, HIDDEN // (a * m * prod(head)))
+    scratch = np.empty(prod(head) * a * min(step, n) * m, q.dtype)
     for i in range(0, n, step):
         some = q[..., i : i + step, None]
         rows = some.shape[-2]
@@ -645,6 +646,7 @@ def soft(block: _Block) -> Array:
     values = block.keys.values
     ones = np.ones(KEYS, values.dtype)
     o = np.zeros((*block.shape, values.shape[-1]), values.dtype)
+    part = np.empty_like(o)
     z = np.zeros(block.shape, values.dtype)
     # Half the range of exponents is for exp, so that the other half is left for the number of keys and the size of values.
     running = not block.bound <= np.log(np.finfo(values.dtype).max) / 2
@@ -662,7 +664,7 @@ def soft(block: _Block) -> Array:
         z += np.matmul(e, ones[: keys.stop - keys.start])  # faster than sum
         for i in range(0, e.shape[-1], CHAIN):
             some = slice(keys.start + i, min(keys.start + i + CHAIN, keys.stop))
-            o += np.matmul(e[..., i : i + CHAIN], values[..., some, :])
+            o += np.matmul(e[..., i : i + CHAIN], values[..., some, :], out=part)
     return op.divide.value(o, z[..., None])
 
 
@@ -696,7 +698,7 @@ def by_rows(block: _Block) -> Array:
     """Any mode, as it is registered, on a few whole rows of scores at a time: (rows, d_v)."""
     work, m = block.work, block.work.sizes.m
     problem = work.drawing if work.random else work.problem
-    step = max(1, WHOLE // (m * int(np.prod(block.shape[:-1], dtype=int))))
+    step = max(1, WHOLE // (m * prod(block.shape[:-1])))
     outputs = []
     for i in range(block.rows.start, block.rows.stop, step):
         some = _Block(work, block.head, slice(i, min(i + step, block.rows.stop)))

@@ -7,7 +7,6 @@ that are ≥ 0 and add up to 1 in every row (a row that may attend to nothing ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -98,7 +97,6 @@ def softened(s: Array) -> Array:
     return np.asarray(np.divide(e, z, out=np.zeros_like(e), where=z != 0))
 
 
-@dataclass(frozen=True)
 class Draw(Operation):
     """1 at the key in whose share of [0, 1) the row's draw u falls: (n, m), (n,) -> (n, m)."""
 
@@ -158,7 +156,6 @@ def ordered(s: Array) -> tuple[Array, Array, Array]:
     return np.where(np.isfinite(z), z, 0), np.arange(1, s.shape[-1] + 1, dtype=s.dtype), np.isfinite(z)
 
 
-@dataclass(frozen=True)
 class Sparsemax(Threshold):
     """max(S − τ, 0)"""
 
@@ -191,7 +188,6 @@ class Sparsemax(Threshold):
         return (weights > 0).astype(weights.dtype)
 
 
-@dataclass(frozen=True)
 class Entmax15(Threshold):
     """max(S/2 − τ, 0)²"""
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """One remark, such as `Note("tie", {"row": "x1", "keys": ("x1", "x3"), "chosen": "x1"})`."""
 
     code: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = {}
     warning: bool = False
     """Whether the result may not mean what its reader thinks."""

@@ -10,7 +10,7 @@ Every shape below may have leading head axes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def term(x: Named, at: Cell) -> Expr:
 
 
 class Operation:
-    """One operation. Subclasses are frozen records of what it needs besides its operands."""
+    """One operation. A subclass keeps only what it needs besides its operands, and never changes it."""
 
     def __call__(self, *operands: Named) -> Named:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -85,14 +85,14 @@ class Operation:
 
 
 # ------------------------------------------------------------------ products
-@dataclass(frozen=True)
 class Product(Operation):
-    """a·b, with either factor turned: (n, d), (d, m) -> (n, m)."""
+    """a·b, with either factor turned: (n, d), (d, m) -> (n, m).
 
-    left: bool = False
-    """aᵀ·b: (d, n), (d, m) -> (n, m)"""
-    right: bool = False
-    """a·bᵀ: (n, d), (m, d) -> (n, m)"""
+    left: aᵀ·b, (d, n), (d, m) -> (n, m); right: a·bᵀ, (n, d), (m, d) -> (n, m).
+    """
+
+    def __init__(self, left: bool = False, right: bool = False):
+        self.left, self.right = left, right
 
     def value(self, *arrays: Array) -> Array:
         a, b = arrays
@@ -126,7 +126,6 @@ product = Product()
 product_t = Product(right=True)
 
 
-@dataclass(frozen=True)
 class Weighted(Product):
     """A·V, (n, m), (m, d) -> (n, d), where a weight of exactly 0 skips its value row, so that 0·NaN is nothing."""
 
@@ -152,7 +151,6 @@ class Weighted(Product):
 weighted = Weighted()
 
 
-@dataclass(frozen=True)
 class Linear(Operation):
     """W·x for every vector x: (…, d), (a, d) -> (…, a). Read one vector at a time, so it does not turn with the layout."""
 
@@ -176,7 +174,6 @@ class Linear(Operation):
 linear = Linear()
 
 
-@dataclass(frozen=True)
 class Weigh(Operation):
     """vᵀ·x for every vector x: (…, a), (a,) -> (…)."""
 
@@ -202,7 +199,6 @@ weigh = Weigh()
 
 
 # ------------------------------------------------------------------ cell by cell
-@dataclass(frozen=True)
 class Elementwise(Operation):
     """A function of the cells that stand at the same place, with NumPy's broadcasting."""
 
@@ -219,7 +215,6 @@ class Elementwise(Operation):
         return Expr(self.op, self.operand_cells(out, at))
 
 
-@dataclass(frozen=True)
 class Add(Elementwise):
     """a + b"""
 
@@ -240,7 +235,6 @@ class Add(Elementwise):
         return _unbroadcast(g, a), _unbroadcast(g, b)
 
 
-@dataclass(frozen=True)
 class Subtract(Elementwise):
     """a − b"""
 
@@ -255,7 +249,6 @@ class Subtract(Elementwise):
         return _unbroadcast(g, a), _unbroadcast(times(constant(-1))(g), b)
 
 
-@dataclass(frozen=True)
 class Multiply(Elementwise):
     """a ∘ b"""
 
@@ -273,7 +266,6 @@ class Multiply(Elementwise):
         return _unbroadcast(multiply(g, b), a), _unbroadcast(multiply(g, a), b)
 
 
-@dataclass(frozen=True)
 class Divide(Elementwise):
     """a / b, where 0 / 0 is 0."""
 
@@ -288,7 +280,6 @@ class Divide(Elementwise):
         return _unbroadcast(divide(g, b), a), _unbroadcast(times(constant(-1))(divide(multiply(g, out), b)), b)
 
 
-@dataclass(frozen=True)
 class Square(Elementwise):
     """a²"""
 
@@ -301,7 +292,6 @@ class Square(Elementwise):
         return (times(constant(2))(multiply(g, out.operands[0])),)
 
 
-@dataclass(frozen=True)
 class Tanh(Elementwise):
     """tanh(a)"""
 
@@ -316,7 +306,6 @@ class Tanh(Elementwise):
         return (multiply(g, subtract(one, square(out))),)
 
 
-@dataclass(frozen=True)
 class Exp(Elementwise):
     """exp(a)"""
 
@@ -329,7 +318,6 @@ class Exp(Elementwise):
         return (multiply(g, out),)
 
 
-@dataclass(frozen=True)
 class ClipAtZero(Elementwise):
     """max(a, 0)"""
 
@@ -345,12 +333,11 @@ class ClipAtZero(Elementwise):
         return Expr("max", (*self.operand_cells(out, at), constant(0)))
 
 
-@dataclass(frozen=True)
 class Scale(Elementwise):
-    """c·a, or a / c, for a constant c that keeps its own expression (√d_k, 0.5, τ)."""
+    """c·a, or a / c, for a constant c that keeps its own expression (√d_k, 0.5, T)."""
 
-    by: Expr = field(default_factory=lambda: constant(1))
-    divide: bool = False
+    def __init__(self, by: Expr, divide: bool = False):
+        self.by, self.divide = by, divide
 
     def value(self, *arrays: Array) -> Array:
         c = arrays[0].dtype.type(self.by.evaluate())
@@ -387,11 +374,11 @@ add, subtract, multiply, divide, square, tanh, exp, clip_at_zero = (
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Close(Elementwise):
     """Scores with −∞ wherever the mask does not let a query attend: (n, m) -> (n, m)."""
 
-    allowed: Array = field(default_factory=lambda: np.ones((1, 1), bool))
+    def __init__(self, allowed: Array):
+        self.allowed = allowed
 
     def value(self, *arrays: Array) -> Array:
         return np.where(self.allowed, arrays[0], -np.inf)
@@ -411,11 +398,11 @@ class Close(Elementwise):
 
 
 # ------------------------------------------------------------------ over rows
-@dataclass(frozen=True)
 class RowSum(Operation):
-    """The sum of each row: (n, m) -> (n, 1), or (n,) where the axis is dropped."""
+    """The sum of each row: (n, m) -> (n,), or (n, 1) where the axis is kept."""
 
-    keep: bool = False
+    def __init__(self, keep: bool = False):
+        self.keep = keep
 
     def value(self, *arrays: Array) -> Array:
         return np.asarray(np.sum(arrays[0], axis=-1, keepdims=self.keep))
@@ -433,7 +420,6 @@ class RowSum(Operation):
         return (Reindex(lambda a: np.broadcast_to(a if self.keep else a[..., None], shape), "row sums")(g),)
 
 
-@dataclass(frozen=True)
 class RowMax(Operation):
     """The largest of each row, 0 where all of it is masked: (n, m) -> (n, 1). Taken off before exp, it changes no weight."""
 
@@ -450,7 +436,6 @@ class RowMax(Operation):
         return term(x, (*at[:-1], int(np.argmax(row)))) if np.isfinite(row).any() else constant(0)
 
 
-@dataclass(frozen=True)
 class RowNorm(Operation):
     """The length of each row: (n, d) -> (n, 1)."""
 
@@ -472,7 +457,6 @@ class RowNorm(Operation):
 row_max, row_norm, row_sum, row_sum_kept = RowMax(), RowNorm(), RowSum(), RowSum(keep=True)
 
 
-@dataclass(frozen=True)
 class Softmax(Operation):
     """E / Z, each exponential by its row's sum, differentiated in S: (n, m), (n,), (n, m) -> (n, m).
 
@@ -499,7 +483,6 @@ class Softmax(Operation):
 softmax = Softmax()
 
 
-@dataclass(frozen=True)
 class OneHot(Operation):
     """1 at the first of the largest scores of each row, 0 elsewhere; a closed row stays 0: (n, m) -> (n, m). It has no gradient."""
 
@@ -531,17 +514,15 @@ def one_hot(scores: Array) -> Array:
 
 
 # ------------------------------------------------------------------ moving cells about
-@dataclass(frozen=True, eq=False)
 class Reindex(Operation):
     """Cells moved, repeated or left out, none changed: cutting and joining heads, repeating them, flattening.
 
     `move` is any NumPy indexing or reshaping; applied to the numbers of the cells it tells where each came from.
+    `shown` says how the moved array is written; by default like the array itself.
     """
 
-    move: Callable[[Array], Array]
-    what: str = ""
-    shown: Callable[[Expr], Expr] = lambda e: e
-    """How the moved array is written; by default like the array itself."""
+    def __init__(self, move: Callable[[Array], Array], what: str = "", shown: Callable[[Expr], Expr] = lambda e: e):
+        self.move, self.what, self.shown = move, what, shown
 
     def __call__(self, *operands: Named) -> Named:
         """Numbers that were given stay as they were written."""
@@ -566,12 +547,11 @@ class Reindex(Operation):
         return (Scatter(self.source(shape), shape)(g),)
 
 
-@dataclass(frozen=True, eq=False)
 class Scatter(Operation):
     """Cells added up where they came from: the gradient of a reindexing, and of broadcasting."""
 
-    source: Array
-    shape: tuple[int, ...]
+    def __init__(self, source: Array, shape: tuple[int, ...]):
+        self.source, self.shape = source, shape
 
     def value(self, *arrays: Array) -> Array:
         added = np.bincount(self.source.ravel(), arrays[0].ravel(), int(np.prod(self.shape)))
@@ -588,7 +568,6 @@ class Scatter(Operation):
         return (Reindex(lambda a: a.ravel()[self.source], "scatter")(g),)
 
 
-@dataclass(frozen=True)
 class Pairs(Operation):
     """[q; k] for every query and key: (n, d_q), (m, d_k) -> (n, m, d_q + d_k)."""
 

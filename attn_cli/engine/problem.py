@@ -19,7 +19,7 @@ MATRICES = ("X", "context", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "W_O",
 VECTORS = ("b_Q", "b_K", "b_V", "b_O")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mask:
     """Who may attend to whom: every part that is given must allow it."""
 
@@ -41,7 +41,7 @@ class Mask:
         return self.causal or any(part is not None for part in (self.window, self.lengths, self.keep, self.drop))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """What a problem file says, in numbers. See the README for the meaning of each key."""
 

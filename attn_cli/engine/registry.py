@@ -6,24 +6,21 @@ Registering is one decorator; help, loading, errors, renderers and law tests rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from attn_cli.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
-@dataclass(frozen=True)
-class Entry(Generic[F]):
+class Entry(NamedTuple, Generic[F]):
     """One member of a family."""
 
     name: str
     function: F
     summary: str
     """The first line of the function's docstring: what `--help` prints."""
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int] = {}
     """Names of the arrays that the member takes from the problem's mapping of its own name, with their number of axes."""
     differentiable: bool = True
     random: bool = False
@@ -73,6 +70,8 @@ class Registry(Generic[F]):
 
 def did_you_mean(word: str, known: Iterator[str] | Registry[F] | list[str] | tuple[str, ...]) -> str:
     """`, did you mean 'x'?` when a known word is near, else nothing."""
+    from difflib import get_close_matches  # only somebody who mistyped waits for it
+
     near = get_close_matches(word.lower(), {k.lower(): k for k in known}, n=1)
     found = next((k for k in known if near and k.lower() == near[0]), None)
     return f" (did you mean {found!r}?)" if found else ""

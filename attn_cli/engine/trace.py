@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
 
 
-@dataclass(frozen=True)
-class StepKind:
+class StepKind(NamedTuple):
     """What every step of one name has in common."""
 
     plain: str
