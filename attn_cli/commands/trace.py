@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
 from attn_cli.commands.walkthrough import File, Output, walk
 
 app = application()
 
 
+Cell = Annotated[list[str] | None, typer.Option(metavar="STEP[ROW,COLUMN]", help="Derive this number down to the inputs; may be repeated.")]
+Full = Annotated[bool, typer.Option("--full", help="Every cell and every term, however many there are.")]
+
+
 @app.command(cls=ProblemCommand)
 @grouped
-def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None, output: Output = None) -> None:
+def run(
+    settings: Settings,
+    matrices: Matrices,
+    look: Look,
+    reading: Reading,
+    file: File = None,
+    output: Output = None,
+    cell: Cell = None,
+    full: Full = False,
+) -> None:
     """
     \b
     attn trace                                the worked example of the textbook
     attn trace problem.yaml --only weights    how the weights came about
+    attn trace --cell 'output[1,1]'           one number, down to the inputs
 
     Print each step of an attention problem with the arithmetic of its cells, as one would write it by hand.
     """
-    walk(file, settings, matrices, reading, look, output, "trace")
+    walk(file, settings, matrices, reading, look, output, "trace", cell or (), full)

@@ -12,10 +12,10 @@ import typer
 
 from attn_cli.commands.options import Look, Matrices, Reading, Settings, given, load
 from attn_cli.commands.shelf import sample
+from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from attn_cli.engine.notes import Note
     from attn_cli.engine.problem import Problem
     from attn_cli.engine.trace import Trace
     from attn_cli.render.formats import Format
@@ -45,19 +45,21 @@ def walk(
     look: Look,
     output: str | None,
     detail: Literal["compute", "trace"],
+    cells: Sequence[str] = (),
+    full: bool = False,
 ) -> None:
     output = None if output == "-" else output
     form = format_for(look.format, output)
-    if file is None and not given(matrices):
+    example = file is None and not given(matrices)
+    if example:
         file = str(sample(EXAMPLE))
-        print(f"note: no file given, so this is the built-in example; attn samples {EXAMPLE} prints it", file=sys.stderr)
     loaded = load(file, settings, matrices, reading)
     try:
         trace = worked(loaded.problem, tuple(look.only or ()), detail)
     except InputError as error:
         raise loaded.locate(error) from error
-    notes = (*loaded.notes, *trace.notes)
-    style = replace(look.style(detail, on_screen=output is None), written=loaded.written)
+    notes = (*((Note("built_in", {"name": EXAMPLE}),) if example else ()), *loaded.notes, *trace.notes)
+    style = replace(look.style(detail, on_screen=output is None), written=loaded.written, cells=tuple(cells), full=full)
     result = form.compute(trace, style, notes)
     say(notes, look.language())
     write(result, output)

@@ -80,6 +80,7 @@ TEXT = {
     "where": "row {row}",
     "where.head": "row {row} of head {head}",
     "and_more": " (and {count} more)",
+    "note.built_in": "no file given, so this is the built-in example; attn samples {name} prints it",
     "note.no_weights": "no weights are given, so Q = K = V = X",
     "note.no_weights/context": "no weights are given, so Q = X and K = V = context",
     "note.score_unused": "scores are given, so the score function {score} is not used",

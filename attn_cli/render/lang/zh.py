@@ -80,6 +80,7 @@ TEXT = {
     "where": "{row} 行",
     "where.head": "头 {head} 的 {row} 行",
     "and_more": "（另有 {count} 行）",
+    "note.built_in": "没有给出文件，因此这是内置示例；attn samples {name} 可打印它",
     "note.no_weights": "没有给出权重矩阵，因此 Q = K = V = X",
     "note.no_weights/context": "没有给出权重矩阵，因此 Q = X，K = V = context",
     "note.score_unused": "分数已给定，不使用打分函数 {score}",
