@@ -221,7 +221,7 @@ class _Sheet:
         name = self.names.of(n)
         places = name.places if name else ()
         if len(places) < 2:
-            return "" if axis == 0 else (places[0] if places else "")
+            return " " if axis == 0 else (places[0] if places else " ")
         turned = self.names.columns and getattr(n.source.expr if n.source else None, "flips", True)
         return places[-1 - axis] if turned else places[-2 + axis]
 
@@ -273,7 +273,7 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
             cells.append(_cell(number, own, source(at), matrix, i, j))
         if beside:
             cells.append(_margin(beside, i, line((*matrix.prefix, i))))
-        yield f'<tr><th scope="row">{told(label) if label else ""}</th>{"".join(cells)}</tr>'
+        yield f'<tr><th scope="row">{told(label)}</th>{"".join(cells)}</tr>'
     if margin and not beside:
         cells = [_margin(margin, j, line((*matrix.prefix, j))) for j in range(len(matrix.columns))]
         yield f'<tr><th scope="row">{told(margin.title)}</th>{"".join(cells)}</tr>'

@@ -73,7 +73,8 @@ def _table(matrix: Matrix) -> Iterator[str]:
         align.append(right if margin.numbers else left)
     elif margin:
         rows.append([margin.title, *margin.texts])
-    cells = [[escaped(cell) if cell else "" for cell in row] for row in rows]
+    cells = [[escaped(cell) for cell in row] for row in rows]
+    cells[0][0] = ""
     widths = [max(3, common_width(column)) for column in zip(*cells, strict=True)]
     ruled = ["-" * w if fit is left else "-" * (w - 1) + ":" for w, fit in zip(widths, align, strict=True)]
     for i, row in enumerate(cells):
