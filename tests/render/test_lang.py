@@ -44,14 +44,14 @@ ROW = {"row": "x1", "number": 1, "head": None}
     [
         (
             Note("tie", {**ROW, "keys": ("x1", "x3"), "chosen": "x1"}),
-            "row x1: x1, x3 tie for the largest score; x1 wins because it comes first",
-            "x1 行：x1、x3 的分数并列最大，取排在最前的 x1",
+            "row 1 (x1): x1, x3 tie for the largest score; x1 wins because it comes first",
+            "第 1 行（x1）：x1、x3 的分数并列最大，取排在最前的 x1",
         ),
         (Note("no_weights", {"context": False}), "no weights are given, so Q = K = V = X", "没有给出权重矩阵，因此 Q = K = V = X"),
         (
             Note("saturated", {**ROW, "head": 2, "rows": 3, "largest": 0.9991, "d_k": 64, "scaled": 0.4}),
-            "row x1 of head 2 is saturated (and 2 more): one key has weight 0.9991; divided by √d_k = √64 it would be 0.4000",
-            "头 2 的 x1 行已饱和（另有 2 行）：一个键的权重达到 0.9991；若除以 √d_k = √64，则为 0.4000",
+            "row 1 (x1) of head 2 is saturated (and 2 more): one key has weight 0.9991; divided by √d_k = √64 it would be 0.4000",
+            "头 2 的第 1 行（x1）已饱和（另有 2 行）：一个键的权重达到 0.9991；若除以 √d_k = √64，则为 0.4000",
         ),
         (Note("something_new", {"key": "W_Q", "cells": 3}), "something_new: key = W_Q, cells = 3", "something_new：key = W_Q, cells = 3"),
         (Note("bare"), "bare", "bare"),
@@ -64,5 +64,5 @@ def test_notes_are_sentences(note: Note, en: str, zh: str) -> None:
 def test_labels_in_notes_are_harmless() -> None:
     assert (
         note_text(Note("empty_row", {**ROW, "row": "{0}\x1b[2J"}), "en")
-        == "row {0}\\x1b[2J may attend to nothing: its weights and its output are zero"
+        == "row 1 ({0}\\x1b[2J) may attend to nothing: its weights and its output are zero"
     )

@@ -77,8 +77,8 @@ TEXT = {
     "not_all": "Of its {count} numbers, this page explains the first {shown} of each matrix; --full explains all of them.",
     # notes
     "notes": "Notes",
-    "where": "row {row}",
-    "where.head": "row {row} of head {head}",
+    "where": "row {number} ({row})",
+    "where.head": "row {number} ({row}) of head {head}",
     "and_more": " (and {count} more)",
     "note.built_in": "no file given, so this is the built-in example; attn samples {name} prints it",
     "note.no_weights": "no weights are given, so Q = K = V = X",

@@ -77,8 +77,8 @@ TEXT = {
     "not_all": "本页有 {count} 个数，无法逐一说明：每个矩阵只附前 {shown} 个数的算式；--full 附上全部算式。",
     # notes
     "notes": "说明",
-    "where": "{row} 行",
-    "where.head": "头 {head} 的 {row} 行",
+    "where": "第 {number} 行（{row}）",
+    "where.head": "头 {head} 的第 {number} 行（{row}）",
     "and_more": "（另有 {count} 行）",
     "note.built_in": "没有给出文件，因此这是内置示例；attn samples {name} 可打印它",
     "note.no_weights": "没有给出权重矩阵，因此 Q = K = V = X",
