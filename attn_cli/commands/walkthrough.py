@@ -53,12 +53,13 @@ def walk(
     example = file is None and not given(matrices)
     if example:
         file = str(sample(EXAMPLE))
+        say((Note("built_in", {"name": EXAMPLE}),), look.language())
     loaded = load(file, settings, matrices, reading)
     try:
         trace = worked(loaded.problem, tuple(look.only or ()), detail)
     except InputError as error:
         raise loaded.locate(error) from error
-    notes = (*((Note("built_in", {"name": EXAMPLE}),) if example else ()), *loaded.notes, *trace.notes)
+    notes = (*loaded.notes, *trace.notes)
     style = replace(look.style(detail, on_screen=output is None), written=loaded.written, cells=tuple(cells), full=full)
     result = form.compute(trace, style, notes)
     say(notes, look.language())
