@@ -44,7 +44,7 @@ ROWS, KEYS = 256, 512
 """Queries in a block and keys in a tile: their float32 scores (512 KB) stay in a core's cache from product to product,
 and both products are large enough to run at full speed."""
 CHAIN = 128
-"""Keys whose values are added up in one go: shorter chains of additions lose less to rounding, for 3% more time."""
+"""Keys whose values are added up in one go: shorter chains of additions lose less to rounding, for a few percent more time."""
 HIDDEN = 1 << 17
 """Cells in a piece of the additive hidden layer, which is worked over three or four times while it is in the cache."""
 WHOLE = 1 << 16
