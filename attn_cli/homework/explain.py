@@ -199,7 +199,7 @@ class Book:
             holds = near(theirs, ours, half) | ~given | ((ours == -np.inf) & (theirs <= MASKED))
             if holds.all():
                 return fit
-        if most < REACHED or work.problem.mode == "hard":
+        if most < REACHED or not work.moves(placed.step):
             return None
         wanted = ~holds & np.isfinite(theirs)
         if not np.array_equal(wanted, ~holds):

@@ -165,6 +165,10 @@ class Work:
         before = numbers.before.get(placed.step)
         return made if before is None or before.shape != made.shape else np.where(np.isnan(before), made, before)
 
+    def moves(self, step: str) -> bool:
+        """Whether a step moves with the rounding of those before it; a hard choice does not."""
+        return self.problem.mode != "hard" or ORDER.index(step) < ORDER.index("weights")
+
     # ------------------------------------------------------------------ one answer
     def _mark(self, placed: Placed) -> Marked:
         answer = placed.answer
@@ -217,7 +221,7 @@ class Work:
             trace = self.run(numbers.given, rounding=answer.rounding)
             cells[(cells == WRONG) & near(theirs, self.follows(placed, trace, numbers), half)] = verdict
         left = (cells == WRONG) & np.isfinite(theirs)
-        if left.any() and self.problem.mode != "hard":
+        if left.any() and self.moves(placed.step):
             reached = self.reached(placed, theirs, half, left, numbers)
             if reached.any() and not (self.book and self.book.reproduces(self, placed)):
                 cells[reached] = verdict
