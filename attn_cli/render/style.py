@@ -159,6 +159,10 @@ def tex_number(text: str) -> str:
     mantissa, e, power = text.partition("e")
     if e and power.lstrip("-").isdigit():
         return rf"{mantissa} \cdot 10^{{{power}}}"
+    if "√" in text or "sqrt" in text:  # as it was written
+        import re
+
+        text = re.sub(r"√(\d+(?:\.\d+)?)|(?:√|sqrt)\(([^()]*)\)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}", text)
     return text.replace("∞", r"\infty").replace("√", r"\surd ").replace("NaN", r"\text{NaN}")
 
 

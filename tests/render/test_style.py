@@ -105,6 +105,7 @@ def test_an_input_keeps_the_form_that_it_was_written_in() -> None:
 
 def test_tex_numbers() -> None:
     assert [tex_number(t) for t in ("0.5", "1.5e-12", "-∞")] == ["0.5", r"1.5 \cdot 10^{-12}", r"-\infty"]
+    assert [tex_number(t) for t in ("(√2/2)", "(1/sqrt(2))")] == [r"(\sqrt{2}/2)", r"(1/\sqrt{2})"]
 
 
 # ------------------------------------------------------------------ every equation holds as shown
