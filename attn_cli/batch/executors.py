@@ -34,6 +34,8 @@ PAYS = 1.0
 """With less work than this, in seconds, workers would take longer to start than they save."""
 AHEAD = 64
 """So many pieces a worker are handed out before the first of them is done: enough that one long problem holds up nobody."""
+PATIENCE = 10
+"""How many seconds a Dask scheduler has to answer."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = ("attn_cli.batch.work", "attn_cli.engine.attention", "attn_cli.files.load", "attn_cli.files.yaml_tree", "attn_cli.render.json_")
 """What nearly every worker needs."""
@@ -76,7 +78,7 @@ def pieces(tasks: Sequence[Task], costs: Sequence[float], most: float = PIECE) -
 def _size(path: str) -> int:
     with suppress(OSError):
         if os.path.isdir(path):
-            return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
+            return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
         return os.path.getsize(path)
     return 0
 
@@ -252,14 +254,18 @@ def _on_cluster(address: str, job: Job, chunks: Sequence[Chunk]) -> Iterator[Row
 
 
 def _client(address: str) -> Any:
+    if address.partition("://")[0] not in ("tcp", "tls", "ws", "wss", "ucx"):
+        raise UsageError(f"--dask: found {address!r}, expected an address such as tcp://HOST:PORT")
+    from importlib import import_module
+
     try:
-        from distributed import Client
+        distributed = import_module("distributed")
     except ImportError:
         raise UsageError("--dask needs the extra dask: pip install 'attn-cli[dask]'") from None
     import logging
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told by the rows
     try:
-        return Client(address, timeout=10, set_as_default=False)
+        return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as why:
-        raise UsageError(f"--dask {address}: no cluster can be reached there ({type(why).__name__}); expected tcp://HOST:PORT") from None
+        raise UsageError(f"--dask {address}: no cluster answers there ({type(why).__name__})") from None

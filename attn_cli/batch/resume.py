@@ -14,7 +14,7 @@ from attn_cli.batch.work import Job
 from attn_cli.errors import UsageError
 from attn_cli.files.save import leftover, save
 
-RECORD = ".attn-batch.json"
+RECORD = ".attn-batch"
 """In the folder of results, the options they were made with. A result that is older than this file was made with others."""
 
 

@@ -239,5 +239,5 @@ def _inputs(task: Task, loaded: Loaded) -> Iterable[str | Path]:
     """The problem's file, and those that it names; a folder (whose own time tells of files that came and went) and its files."""
     yield task.path
     if os.path.isdir(task.path):
-        yield from (entry.path for entry in os.scandir(task.path))
+        yield from (os.path.join(task.path, name) for name in os.listdir(task.path))
     yield from loaded.again().named

@@ -35,7 +35,7 @@ def names(paths):
 
 
 def results(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != ".attn-batch.json")
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != ".attn-batch")
 
 
 # ---- which problems there are, and what their results are called
