@@ -379,11 +379,13 @@ class Work:
         for p in answers:
             theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
             plain, lessened = (made.value, less) if p.step == "exponentials" else (made.value.sum(-1), less.sum(-1))
-            off = ~near(theirs, plain, half) & ~np.isnan(theirs)
+            truth = self.truth.step(p.step).made.value
+            off = ~near(theirs, plain, half) & ~near(theirs, truth, half) & ~np.isnan(theirs)
             unit = p.fit(p.answer.unit)
             nearer = near(theirs, lessened, NEARLY * np.abs(lessened) + 2 * unit) & (np.abs(theirs - lessened) < np.abs(theirs - plain))
             if p.step == "exponentials":
-                rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1)
+                largest = np.take_along_axis(theirs, np.argmax(scores, -1)[..., None], -1)[..., 0]
+                rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1) & (np.isnan(largest) | (largest == 1))
                 told |= ~np.isnan(theirs).all(-1)
             else:
                 if (nearer | ~off | told).all():  # sums alone tell less, so all of them must agree

@@ -227,3 +227,12 @@ def test_a_hard_choice_copies_the_value_row_as_written(mark):
         "V: [[1.24, 2], [3, 4]]\nweights: [1, 0]\noutput: [1.240, 2]",
     )
     assert verdicts(report) == {"V": "right", "weights": "right", "output": "rounded"}
+
+
+def test_exponentials_of_scores_near_zero_are_not_taken_for_lessened_ones(mark):
+    report = mark(
+        "{scores: [[-0.5353246, -0.5285577, -0.0154604], [-0.21, 0.23, 0.44]], bias: [[0, 0, 0], [0, 0, 0]]}",
+        "scores: [[-0.54, -0.53, -0.02], [-0.21, 0.23, 0.44]]\nexponentials: [[0.59, 0.59, 0.98], [0.81, 1.26, 1.55]]",
+    )
+    assert report.right
+    assert notes(report) == []
