@@ -13,7 +13,7 @@ import numpy as np
 from attn_cli.engine.notes import Note
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError, Place
-from attn_cli.files import keys
+from attn_cli.files import keys, plain_yaml
 from attn_cli.files.rows import Unusual
 from attn_cli.files.text import NPY_MAGIC, STDIN, ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Node, Pairs, Scalar, describe, twice
@@ -95,8 +95,6 @@ def read_tree(data: Data, path: str, reading: Reading) -> Node:
 
         tree = json_tree.parse(text, file, quick=reading.quick)
     else:
-        from attn_cli.files import yaml_tree
-
         tree = None
         if suffix not in TREE_SUFFIXES and text.lstrip().startswith("{"):
             from attn_cli.files import json_tree
@@ -105,10 +103,19 @@ def read_tree(data: Data, path: str, reading: Reading) -> Node:
                 tree = json_tree.parse(text, file, quick=reading.quick)
             except InputError:
                 tree = None
-        tree = tree if tree is not None else yaml_tree.parse(text, file, quick=reading.quick)
+        tree = tree if tree is not None else _yaml(text, file, reading.quick)
     if tree is None:
         raise InputError("is empty; expected keys such as X: or Q:, K: and V:", place=Place(file))
     return tree
+
+
+def _yaml(text: str, file: str, quick: bool) -> Node | None:
+    """The tree of a YAML text. PyYAML is loaded only for one that is not plain."""
+    if (tree := plain_yaml.parse(text)) is not None:
+        return tree
+    from attn_cli.files import yaml_tree
+
+    return yaml_tree.parse(text, file, quick=quick)
 
 
 def _suffix(path: str) -> str:

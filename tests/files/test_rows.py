@@ -9,10 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attn_cli.errors import InputError
-from attn_cli.files import csv_table, plain_table
+from attn_cli.files import csv_table, plain_table, yaml_tree
 from attn_cli.files.gather import Gathered, Reading, _tree, read_tree
 from attn_cli.files.load import _Builder, load, load_matrix
 from attn_cli.files.rows import replaced
+from attn_cli.files.tree import Items
 from attn_cli.files.values import Value, as_numbers, as_truths
 
 EXAMPLES = int(os.environ.get("EXAMPLES", 50))
@@ -114,7 +115,11 @@ def read(data, name, quick):
     """The problem that a text holds, what was written, and the notes; None where it is refused."""
     reading, found = Reading(quick=quick), Gathered()
     try:
-        _tree(found, read_tree(data.encode(), name, reading), name, reading)
+        if name.endswith(".yaml"):  # not `read_tree`, which would find most of these texts plain enough for `plain_yaml`
+            tree = yaml_tree.parse(data, name, quick=quick) or Items([], 0, 0)
+        else:
+            tree = read_tree(data.encode(), name, reading)
+        _tree(found, tree, name, reading)
         problem, written = _Builder(found.values).problem()
     except InputError:
         return None
