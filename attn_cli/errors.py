@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class Place:
     """Where in a file something stands; lines and columns count from 1."""
 
-    file: str
-    line: int | None = None
-    column: int | None = None
+    def __init__(self, file: str, line: int | None = None, column: int | None = None):
+        self.file, self.line, self.column = file, line, column
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

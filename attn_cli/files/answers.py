@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from attn_cli.files.text import Data
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(NamedTuple):
     """One submission."""
 
     source: str

@@ -10,7 +10,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from attn_cli.errors import InputError
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
 _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
 _ALL_PLAIN = re.compile(rf"(?:[+-]?{_DECIMAL}\n)*+")
-_TOKEN = re.compile(rf"\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))", re.IGNORECASE)
-_PARTS = re.compile(r"[+-]?([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?[0-9]+))?")
+_TOKEN = rf"(?i)\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))"
+_PARTS = r"[+-]?([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?[0-9]+))?"
+"""These two are compiled on first use: most problems hold plain decimals only."""
 _NAN = {"nan", ".nan"}
 _INFINITY = {"inf", ".inf", "infinity", "∞"}
 _NOTHING = {"", "~", "null"}
@@ -30,8 +30,7 @@ _LARGEST_EXPONENT = 400
 """Beyond this no float is left, and an exact fraction would only eat memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A number as somebody wrote it."""
 
     value: float
@@ -113,7 +112,7 @@ def show(text: str) -> str:
 
 
 def _decimal(text: str, shown: str, shift: int = 0) -> Reading:
-    parts = _PARTS.fullmatch(text)
+    parts = re.fullmatch(_PARTS, text)
     assert parts is not None
     before, _, after, exponent = parts.groups()
     value = _in_range(float(f"{text}e-{shift}" if exponent is None and shift else text), shown)
@@ -142,8 +141,9 @@ class _Formula:
         self.shown = shown
         self.tokens: list[tuple[str, str, str]] = []
         at, self.understood = 0, True
+        token = re.compile(_TOKEN)
         while at < len(text):
-            match = _TOKEN.match(text, at)
+            match = token.match(text, at)
             if match is None:
                 self.understood = not text[at:].strip()
                 break

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ _LARGE = 4096
 _PROBLEM_STEMS = ("X", "Q", "scores")
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How the text files of one run are read."""
 
     encoding: str | None = None
@@ -45,16 +43,16 @@ class Reading:
         return self.decimal or "."
 
 
-@dataclass
 class Gathered:
     """Values by key (`X`, `additive.W`, `mask.causal`, `answers.weights`) and what is to be said about them."""
 
-    values: dict[str, Value] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
-    spelled: dict[str, tuple[Scalar, str]] = field(default_factory=dict)
-    """Each top-level key as its file spells it, and the file."""
-    named: set[Path] = field(default_factory=set)
-    """Files that a value named."""
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.notes: list[Note] = []
+        self.spelled: dict[str, tuple[Scalar, str]] = {}
+        """Each top-level key as its file spells it, and the file."""
+        self.named: set[Path] = set()
+        """Files that a value named."""
 
 
 def gather(

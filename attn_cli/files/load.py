@@ -7,9 +7,8 @@ stage finds wrong with a value is located by gathering once more, so that no pos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError, Place, UsageError
 from attn_cli.files import keys
-from attn_cli.files.answers import checked_answers
 from attn_cli.files.cells import is_empty, is_plain, number, show
 from attn_cli.files.gather import Gathered, Reading, gather, read_matrix
 from attn_cli.files.text import STDIN, read_bytes, shown
@@ -26,8 +24,7 @@ from attn_cli.files.tree import Items, Pairs, Scalar, describe
 from attn_cli.files.values import Array, Cell, Value, as_numbers, as_truths
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A problem, and everything that its source said besides."""
 
     problem: Problem
@@ -38,7 +35,7 @@ class Loaded:
     """What messages call the source."""
     written: Mapping[tuple[str, Cell], str]
     """The text of those numbers that are no plain decimals, such as 1/3; cells count as the problem's arrays do."""
-    again: Callable[[], Gathered] = field(repr=False, compare=False)
+    again: Callable[[], Gathered]
     """Gathers the values once more, with their places."""
 
     def locate(self, error: InputError) -> InputError:
@@ -74,12 +71,16 @@ def load(
     data = read_bytes(STDIN) if source == STDIN else None
     again = partial(gather, source, dict(matrices or {}), dict(settings or {}), reading, data)
     try:
-        found = gather(source, matrices or {}, settings or {}, replace(reading, quick=True), data)
+        found = gather(source, matrices or {}, settings or {}, reading._replace(quick=True), data)
         problem, written = _Builder(found.values).problem()
     except InputError:  # unusual or wrong: the strict way decides
         found = again()
         problem, written = _Builder(found.values).problem()
-    answers = checked_answers({key.partition(".")[2]: value for key, value in found.values.items() if key.startswith("answers.")})
+    answers: Mapping[str, Value] = {key.partition(".")[2]: value for key, value in found.values.items() if key.startswith("answers.")}
+    if answers:
+        from attn_cli.files.answers import checked_answers
+
+        answers = checked_answers(answers)
     return Loaded(problem, tuple(found.notes), answers, shown(source) if source else "", written, again)
 
 
@@ -94,7 +95,7 @@ def load_matrix(path: str, *, key: str = "X", encoding: str | None = None, decim
 
     reading = _reading(encoding, decimal)
     try:
-        return read(replace(reading, quick=True))
+        return read(reading._replace(quick=True))
     except InputError:
         return read(reading)
 

@@ -50,11 +50,10 @@ class Rows(Items):
     end: int
 
     def __init__(self, array: NDArray[Any], source: str, start: int, end: int):
-        for name, given in (("array", array), ("source", source), ("start", start), ("end", end)):
-            object.__setattr__(self, name, given)
+        self.array, self.source, self.start, self.end = array, source, start, end
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> list[Node]:  # type: ignore[override]
         raise Unusual("rows of numbers")
 
     def are_truths(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from attn_cli.errors import InputError, Place
@@ -21,22 +20,22 @@ class Scalar(NamedTuple):
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Items:
     """A list."""
 
-    items: list[Node]
-    line: int
-    column: int
+    __slots__ = ("column", "items", "line")
+
+    def __init__(self, items: list[Node], line: int, column: int):
+        self.items, self.line, self.column = items, line, column
 
 
-@dataclass(frozen=True, slots=True)
 class Pairs:
     """A mapping, in the order of the file."""
 
-    pairs: list[tuple[Scalar, Node]]
-    line: int
-    column: int
+    __slots__ = ("column", "line", "pairs")
+
+    def __init__(self, pairs: list[tuple[Scalar, Node]], line: int, column: int):
+        self.pairs, self.line, self.column = pairs, line, column
 
     def __iter__(self) -> Iterator[tuple[Scalar, Node]]:
         return iter(self.pairs)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,10 @@ from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe
 
 Array = NDArray[Any]
 Cell = tuple[int, ...]
-_TRUTH = re.compile(r"(true|1(?:\.0*)?)|false|0(?:\.0*)?", re.IGNORECASE)
+_TRUTH = r"(?i)(true|1(?:\.0*)?)|false|0(?:\.0*)?"
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """The text under a key with its places, or the array of a binary file."""
 
     node: Node | Array
@@ -114,7 +112,7 @@ def as_truths(value: Value, key: str) -> NDArray[np.bool_]:
     shape = _shape(value, key, (1, 2, 3))
     flat = []
     for position, cell in enumerate(_cells(value, key, shape)):
-        match = _TRUTH.fullmatch(cell.text)
+        match = re.fullmatch(_TRUTH, cell.text)
         if match is None:
             raise value.error(f"found {show(cell.text)}; {expected}", key, _unravel(position, shape))
         flat.append(match.group(1) is not None)
