@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.plan import Sizes, has_weights, plan, source
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Array, Problem, all_finite
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.trace import Instead, Recorder, Trace
@@ -68,7 +66,7 @@ def solve(
 def refuse_overflow(made: Mapping[str, Named], problem: Problem) -> None:
     """Raises InputError where a number became too large to count with."""
     for what, x in made.items():
-        if not np.isfinite(x.value).all():
+        if not all_finite(x.value):
             raise InputError(f"numbers of the {what} grow beyond what {problem.dtype} can hold; make those of the inputs smaller")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import Expr, Num, constant, symbol
 from attn_cli.engine.operations import Cell, Named, Operation
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Array, Problem, all_finite
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.trace import Recorder
 
@@ -33,7 +33,7 @@ def soft(s: Named, problem: Problem, record: Recorder) -> Named:
     large = finite.size > 0 and float(np.abs(finite).max()) > LARGE[problem.dtype]
     e = op.exp(op.subtract(s, op.row_max(s)) if large else s)
     with np.errstate(over="ignore"):
-        fits = np.isfinite(e.value.sum(axis=-1)).all()
+        fits = all_finite(np.add.reduce(e.value, axis=-1))
     if not fits:  # very many keys, each near the limit
         e = op.exp(op.subtract(s, op.row_max(s)))
     e = record("exponentials", e)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.expression import Expr, Num, constant, symbol
-from attn_cli.engine.problem import Array
+from attn_cli.engine.problem import Array, all_finite
 
 Cell = tuple[int, ...]
 
@@ -131,7 +131,7 @@ class Weighted(Product):
 
     def value(self, *arrays: Array) -> Array:
         a, v = arrays
-        if np.isfinite(v).all():
+        if all_finite(v):
             return np.asarray(np.matmul(a, v))
         read = np.matmul((a != 0).astype(v.dtype), (~np.isfinite(v)).astype(v.dtype)) > 0
         return np.where(read, np.nan, np.matmul(a, np.where(np.isfinite(v), v, 0)))

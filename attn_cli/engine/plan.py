@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attn_cli.engine.masks import allowed, shape_text
-from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem
+from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem, all_finite
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
 
@@ -298,15 +298,12 @@ def _check_finite(problem: Problem, sizes: Sizes) -> None:
         for name in problem.given("X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "scores", "upstream", *VECTORS)
     }
     for key, value in {**inputs, **parameters}.items():
-        _refuse(
-            key,
-            value,
-            ~np.isfinite(value),
-            "expected a finite number" + (" (to mask a score, use mask or bias)" if key == "scores" else ""),
-        )
+        if not all_finite(value):
+            hint = " (to mask a score, use mask or bias)" if key == "scores" else ""
+            _refuse(key, value, ~np.isfinite(value), f"expected a finite number{hint}")
     if problem.bias is not None:
         _refuse("bias", problem.bias, np.isnan(problem.bias) | (problem.bias == np.inf), "expected a number or -inf")
-    if problem.V is not None and not np.isfinite(problem.V).all():
+    if problem.V is not None and not all_finite(problem.V):
         _refuse("V", problem.V, np.isinf(problem.V), "expected a finite number")
         read = open_cells(problem, sizes).reshape(-1, sizes.m).any(axis=0)
         _refuse(

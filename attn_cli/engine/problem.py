@@ -6,6 +6,7 @@ when it is read and turned back when it is shown (`vectors`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -14,6 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+def all_finite(array: Array) -> bool:
+    """Whether no cell is NaN or infinite. For small arrays the sum of squares tells it fastest, unless it overflows."""
+    if array.size < 1000 and math.isfinite(np.vdot(array, array)):  # which never warns
+        return True
+    return bool(np.isfinite(array).all())
+
 
 MATRICES = ("X", "context", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "W_O", "bias", "upstream")
 VECTORS = ("b_Q", "b_K", "b_V", "b_O")
@@ -95,6 +104,10 @@ class Problem:
 
     def as_dtype(self) -> Problem:
         """With every array in the problem's dtype, so that whole numbers can never wrap around."""
+        arrays = [getattr(self, name) for name in (*MATRICES, *VECTORS)]
+        arrays += [value for given in self.parameters.values() for value in given.values()]
+        if all(array is None or (type(array) is np.ndarray and array.dtype == self.dtype) for array in arrays):
+            return self
         cast: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in (*MATRICES, *VECTORS):
             if cast[name] is not None:

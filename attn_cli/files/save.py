@@ -20,9 +20,12 @@ def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> Non
     cut; however the program ends, it is whole without that. Raises UsageError, one line, when the file cannot be written.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    target = os.path.realpath(path) if os.path.islink(path) else os.fspath(path) or "."
+    target = os.fspath(path) or "."
     try:
         found = _mode(target)
+        if found is not None and stat.S_ISLNK(found):
+            target = os.path.realpath(target)
+            found = _mode(target)
         if found is not None and stat.S_ISDIR(found):
             raise UsageError(f"{path}: is a folder; expected the name of a file to write")
         if found is not None and not stat.S_ISREG(found):
@@ -64,7 +67,7 @@ def _replace(target: str, data: bytes, found: int | None, durable: bool) -> None
 def _mode(target: str) -> int | None:
     """The kind and permissions of what is there; None where nothing is."""
     try:
-        return os.stat(target).st_mode
+        return os.lstat(target).st_mode
     except FileNotFoundError:
         return None
 

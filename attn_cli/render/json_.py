@@ -11,12 +11,13 @@ import numpy as np
 
 import attn_cli
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array
+from attn_cli.engine.problem import Array, all_finite
 from attn_cli.engine.trace import Trace
 from attn_cli.render.lang import note_text
 from attn_cli.render.page import Formula, default_title, shown_steps, step_title
 from attn_cli.render.style import Style
 
+NESTED = frozenset((dict, list))
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -57,7 +58,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note]) -> dict[str, Any
 
 def plain_value(array: Array) -> Any:
     """An array as nested lists, with null where a number is not finite, which JSON cannot write."""
-    if np.isfinite(array).all():
+    if all_finite(array):
         return array.tolist()
     cells = array.astype(object)
     cells[~np.isfinite(array)] = None
@@ -66,6 +67,8 @@ def plain_value(array: Array) -> Any:
 
 def _plain(value: Any) -> Any:
     """A setting in JSON's own types."""
+    if value is None or isinstance(value, (str, int)):
+        return value
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -77,6 +80,8 @@ def _plain(value: Any) -> Any:
 
 def _laid_out(value: Any, indent: str = "") -> str:
     """Indented, but every list of numbers or texts on one line."""
+    if not isinstance(value, (dict, list)):
+        return encode(value)
     inner = indent + "  "
     if isinstance(value, dict):
         if not _any_nested(value.values()):
@@ -94,7 +99,7 @@ def _laid_out(value: Any, indent: str = "") -> str:
 
 
 def _any_nested(parts: Iterable[Any]) -> bool:
-    return any(isinstance(part, (dict, list)) for part in parts)
+    return not NESTED.isdisjoint(map(type, parts))
 
 
 def _rows(value: list[Any], indent: str) -> str | None:
