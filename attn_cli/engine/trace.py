@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,16 +49,14 @@ STEPS: dict[str, StepKind] = {
 """Every step there can be, in the order of the contract."""
 
 
-@dataclass(frozen=True, eq=False)
 class Step:
     """One step, in the layout of the problem (with `vectors: columns`, every token is a column)."""
 
-    name: str
-    made: Named
-    """The value with what it was made of, in row layout."""
-    columns: bool
-    heads: bool
-    symbol: Sym
+    def __init__(self, name: str, made: Named, columns: bool, heads: bool, symbol: Sym):
+        self.name, self.symbol = name, symbol
+        self.made = made
+        """The value with what it was made of, in row layout."""
+        self.columns, self.heads = columns, heads
 
     @property
     def kind(self) -> StepKind:
@@ -111,20 +109,26 @@ def turned(name: str, value: Array) -> Array:
     return value if value.ndim < 2 else np.swapaxes(value, -1, -2)
 
 
-@dataclass(frozen=True, eq=False)
 class Trace:
     """A worked problem. `trace["weights"]` is the array of a step."""
 
-    problem: Problem
-    sizes: Sizes
-    steps: tuple[Step, ...]
-    settings: Mapping[str, Any]
-    """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
-    query_labels: tuple[str, ...]
-    key_labels: tuple[str, ...]
-    result: Named
-    """The last step: the output, or the weights where there are no values."""
-    notes: tuple[Note, ...] = ()
+    def __init__(
+        self,
+        problem: Problem,
+        sizes: Sizes,
+        steps: tuple[Step, ...],
+        settings: Mapping[str, Any],
+        query_labels: tuple[str, ...],
+        key_labels: tuple[str, ...],
+        result: Named,
+        notes: tuple[Note, ...] = (),
+    ):
+        self.problem, self.sizes, self.steps, self.notes = problem, sizes, steps, notes
+        self.settings = settings
+        """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
+        self.query_labels, self.key_labels = query_labels, key_labels
+        self.result = result
+        """The last step: the output, or the weights where there are no values."""
 
     def __repr__(self) -> str:
         title = f" {self.problem.title!r}" if self.problem.title else ""
@@ -132,7 +136,7 @@ class Trace:
         return f"<Trace{title}: {self.sizes.n} queries, {self.sizes.m} keys; {steps}>"
 
     def with_notes(self, notes: tuple[Note, ...]) -> Trace:
-        return replace(self, notes=notes)
+        return Trace(self.problem, self.sizes, self.steps, self.settings, self.query_labels, self.key_labels, self.result, notes)
 
     def __getitem__(self, name: str) -> Array:
         """Raises InputError that lists the steps when there is none of that name."""
@@ -156,7 +160,6 @@ Instead = Callable[[Named], Named]
 """What a mistake does in place of a step: (the value as it should be, with its operands) -> another value."""
 
 
-@dataclass
 class Recorder:
     """Writes down our value of each step and passes on theirs.
 
@@ -164,12 +167,17 @@ class Recorder:
     on); `nudge` is added to what is passed on; `instead` replaces how a step is made. All in row layout.
     """
 
-    columns: bool = False
-    heads: bool = False
-    given: Mapping[str, Array] = field(default_factory=dict)
-    nudge: Mapping[str, Array] = field(default_factory=dict)
-    instead: Mapping[str, Instead] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    def __init__(
+        self,
+        columns: bool = False,
+        heads: bool = False,
+        given: Mapping[str, Array] = MappingProxyType({}),
+        nudge: Mapping[str, Array] = MappingProxyType({}),
+        instead: Mapping[str, Instead] = MappingProxyType({}),
+    ):
+        self.columns, self.heads = columns, heads
+        self.given, self.nudge, self.instead = given, nudge, instead
+        self.steps: list[Step] = []
 
     def __call__(self, name: str, made: Named, text: str = "", tex: str = "") -> Named:
         """Record `made` under `name`; the symbol is the step's own unless another is said."""
