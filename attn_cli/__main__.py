@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import NoReturn
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -13,6 +14,9 @@ def run() -> NoReturn:
     # NumPy reads these once, when it is imported; on small matrices a second BLAS thread only burns time.
     for name in THREADS:
         os.environ.setdefault(name, "1")
+    if not os.environ.get("ATTN_DEBUG"):  # what a library has to say to programmers is none of the user's business
+        warnings.simplefilter("ignore")
+        os.environ["PYTHONWARNINGS"] = "ignore"  # for processes that this one starts
     try:
         from attn_cli.cli import main
 

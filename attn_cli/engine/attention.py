@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.plan import Sizes, has_weights, plan, source
+from attn_cli.engine.plan import Sizes, has_weights, open_cells, plan, source
 from attn_cli.engine.problem import Array, Problem, all_finite
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
@@ -54,6 +56,8 @@ def solve(
     s = closed(raw, problem, sizes, record)
     if problem.temperature != 1:
         s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
+    if ours and (problem.bias is not None or problem.temperature != 1):
+        refuse_overflow({"scores": s}, problem, open_cells(problem, sizes))
     a = record("weights", MODES[problem.mode].function(s, problem, record))
     result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
     if ours:
@@ -63,10 +67,10 @@ def solve(
     return trace.with_notes(remarks(trace))
 
 
-def refuse_overflow(made: Mapping[str, Named], problem: Problem) -> None:
-    """Raises InputError where a number became too large to count with."""
+def refuse_overflow(made: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:
+    """Raises InputError where a number became too large to count with, of those cells that are `among` the open ones."""
     for what, x in made.items():
-        if not all_finite(x.value):
+        if not all_finite(x.value) and not np.isfinite(x.value).all(where=among):
             raise InputError(f"numbers of the {what} grow beyond what {problem.dtype} can hold; make those of the inputs smaller")
 
 

@@ -136,7 +136,7 @@ class Threshold(Operation):
     """A mode of the entmax family: each row is cut off at a threshold τ that makes it add up to 1: (n, m) -> (n, m)."""
 
     def threshold(self, s: Array) -> Array:
-        """(n, m) -> (n, 1)"""
+        """For rows that are `lessened`: (n, m) -> (n, 1)"""
         raise NotImplementedError
 
     def slope(self, weights: Array) -> Array:
@@ -148,6 +148,12 @@ class Threshold(Operation):
         slope = op.given("slope", self.slope(out.value), symbol("σ", r"\sigma"))
         mean = op.divide(op.row_sum_kept(op.multiply(slope, g)), op.row_sum_kept(slope))
         return (op.multiply(slope, op.subtract(g, mean)),)
+
+
+def lessened(s: Array) -> Array:
+    """Each row less its largest score, so that no digit of small differences between large scores is lost."""
+    largest = np.max(s, axis=-1, keepdims=True)
+    return np.asarray(s - np.where(np.isfinite(largest), largest, 0))
 
 
 def ordered(s: Array) -> tuple[Array, Array, Array]:
@@ -167,7 +173,8 @@ class Sparsemax(Threshold):
         return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1).astype(s.dtype))
 
     def value(self, *arrays: Array) -> Array:
-        return np.asarray(np.maximum(arrays[0] - self.threshold(arrays[0]), 0))
+        s = lessened(arrays[0])
+        return np.asarray(np.maximum(s - self.threshold(s), 0))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("max", (Expr("subtract", (exprs[0], symbol("τ", r"\tau"))), constant(0)))
@@ -193,16 +200,15 @@ class Entmax15(Threshold):
 
     def threshold(self, s: Array) -> Array:
         z, count, open_ = ordered(s / 2)
-        largest = z[..., :1]
-        z = np.where(open_, z - largest, 0)
         mean = np.cumsum(z, axis=-1) / count
         spread = np.cumsum(z * z, axis=-1) - count * mean * mean
         tau = mean - np.sqrt(np.maximum((1 - spread) / count, 0))
         support = np.sum((tau <= z) & open_, axis=-1, keepdims=True)
-        return np.asarray(np.take_along_axis(tau, np.maximum(support - 1, 0), axis=-1) + largest)
+        return np.asarray(np.take_along_axis(tau, np.maximum(support - 1, 0), axis=-1))
 
     def value(self, *arrays: Array) -> Array:
-        return np.square(np.maximum(arrays[0] / 2 - self.threshold(arrays[0]), 0))
+        s = lessened(arrays[0])
+        return np.square(np.maximum(s / 2 - self.threshold(s), 0))
 
     def formula(self, *exprs: Expr) -> Expr:
         half = Expr("divide", (exprs[0], constant(2)))

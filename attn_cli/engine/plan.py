@@ -76,6 +76,12 @@ def _check_numbers(problem: Problem) -> None:
         raise InputError(f"is {problem.softcap:g}, expected a number greater than 0", key="softcap")
     if problem.scale is not None and not np.isfinite(problem.scale):
         raise InputError(f"is {problem.scale:g}, expected a finite number", key="scale")
+    for key in problem.given("temperature", "softcap", "scale"):
+        value = getattr(problem, key)
+        with np.errstate(over="ignore", under="ignore"):
+            held = np.asarray(value, dtype=problem.dtype)
+        if not np.isfinite(held) or (held == 0) != (value == 0):
+            raise InputError(f"is {value:g}, which {problem.dtype} cannot hold", key=key)
     for key in ("heads", "kv_heads"):
         count = getattr(problem, key)
         if count is not None and count < 1:

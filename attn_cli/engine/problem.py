@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_cli.errors import InputError
+
 Array = NDArray[Any]
 
 
@@ -111,9 +113,18 @@ class Problem:
         cast: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in (*MATRICES, *VECTORS):
             if cast[name] is not None:
-                cast[name] = np.asarray(cast[name], dtype=self.dtype)
+                cast[name] = self._cast(name, cast[name])
         cast["parameters"] = {
-            score: {name: np.asarray(value, dtype=self.dtype) for name, value in arrays.items()}
+            score: {name: self._cast(f"{score}.{name}", value) for name, value in arrays.items()}
             for score, arrays in self.parameters.items()
         }
         return Problem(**cast)
+
+    def _cast(self, key: str, value: Any) -> Array:
+        with np.errstate(over="ignore"):
+            cast = np.asarray(value, dtype=self.dtype)
+        lost = np.isinf(cast) & np.isfinite(value)
+        if lost.any():
+            at = tuple(int(i) for i in np.argwhere(lost)[0])
+            raise InputError(f"found {np.asarray(value)[at]:g}, which is more than {self.dtype} can hold", key=key, cell=at)
+        return cast

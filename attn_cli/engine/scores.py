@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
@@ -109,6 +111,10 @@ def cosine(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     (n, d_k), (m, d_k) -> (n, m). Graves et al. 2014, section 3.3.1.
     """
     same_width(q, k, problem)
+    for name, x in (("Q", q), ("K", k)):
+        size = np.abs(x.value).max(axis=-1)
+        if ((size > 0) & (size < np.sqrt(np.finfo(size.dtype).tiny))).any():
+            raise InputError("has a row so small that its length is lost; multiply it by a power of ten, which changes no cosine", key=name)
     lengths = op.product_t(op.row_norm(q), op.row_norm(k))
     written = Expr("scale", (Expr("norm", (symbol("q"),)), Expr("norm", (symbol("k"),))))
     return op.divide(op.product_t(q, k), op.renamed(lengths, written))

@@ -262,7 +262,8 @@ def _from_array(array: Array, value: Value, key: str) -> Array:
     if array.dtype.kind not in "iuf":
         kind = {"b": "true/false", "c": "complex numbers", "U": "texts", "S": "texts"}.get(array.dtype.kind, f"type {array.dtype}")
         raise value.error(f"found an array of {kind}, expected real numbers", key)
-    return np.require(array, float, ["ALIGNED", "WRITEABLE"])
+    with np.errstate(over="ignore"):  # of a longer type; the infinity that remains is refused
+        return np.require(array, float, ["ALIGNED", "WRITEABLE"])
 
 
 def _check_finite(array: Array, value: Value, key: str, nan: bool, minus_infinity: bool) -> None:

@@ -35,6 +35,12 @@ def test_sparse_modes_find_the_threshold_that_bisection_finds(mode_name, weight,
         assert ours == pytest.approx(bisected(row.tolist(), weight), abs=1e-9)
 
 
+@pytest.mark.parametrize("scores", [[1e17, 1e17, 0], [1e308, 1e308, -1e308], [-1e17, -1e17, -1e18]])
+@pytest.mark.parametrize("mode_name", ["sparsemax", "entmax15"])
+def test_sparse_modes_share_out_all_weight_however_large_the_scores(mode_name, scores):
+    assert weights([scores], mode_name)[0] == pytest.approx([0.5, 0.5, 0])
+
+
 def test_sparse_modes_leave_masked_keys_out_of_the_threshold():
     scores = [[1.0, 9.0, 0.8]]
     mask = Mask(drop=np.array([0, 1, 0]))

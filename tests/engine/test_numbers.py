@@ -195,3 +195,45 @@ def test_given_scores_start_the_trace():
     assert [step.name for step in trace] == ["V", "scores", "exponentials", "row_sums", "weights", "output"]
     assert trace.step("scores").given
     assert trace.step("scores").formula is None
+
+
+LARGE = {"scores": [[1e308, 0.0], [0.0, 1.0]], "V": np.eye(2)}
+
+
+@pytest.mark.parametrize("mode_name", ["soft", "hard", "sample", "sparsemax"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bias": [[1e308, 5.0], [0.0, 0.0]]},
+        {"scores": [[-1e308, 0.0], [0.0, 0.0]], "bias": [[-1e308, 0.0], [0.0, 0.0]]},
+        {"temperature": 1e-10, "bias": [[0.0, -np.inf], [0.0, 0.0]]},
+    ],
+    ids=["a sum", "a sum that would hide its key", "a quotient beside a masked key"],
+)
+def test_scores_that_overflow_on_their_way_to_the_mode_are_refused(mode_name, changes):
+    with pytest.raises(InputError, match="numbers of the scores grow beyond what float64 can hold"):
+        solve(Problem(**{**LARGE, "mode": mode_name, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"V": [[1.0], [1e39]]}, r"V\[2,1\]: found 1e\+39, which is more than float32 can hold"),
+        ({"temperature": 1e-300}, "temperature: is 1e-300, which float32 cannot hold"),
+        ({"scale": -1e39}, r"scale: is -1e\+39, which float32 cannot hold"),
+        ({"softcap": 1e39}, r"softcap: is 1e\+39, which float32 cannot hold"),
+    ],
+    ids=str,
+)
+def test_what_single_precision_cannot_hold_is_refused(changes, said):
+    with pytest.raises(InputError, match=said):
+        solve(Problem(**{"Q": np.eye(2), "K": np.eye(2), "V": np.eye(2), "dtype": "float32", **changes}))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_cosine_is_right_or_refused_but_never_lost(dtype):
+    tiny = float(np.sqrt(np.finfo(dtype).tiny)) * 1.01
+    made = solve(Problem(Q=[[tiny, 0.0]], K=[[tiny, tiny]], score="cosine", dtype=dtype))
+    assert made["scores"] == pytest.approx(np.array([[0.5**0.5]]), rel=1e-6)
+    with pytest.raises(InputError, match="K: has a row so small that its length is lost"):
+        solve(Problem(Q=[[1.0, 0.0]], K=[[tiny / 2, 0.0]], score="cosine", dtype=dtype))
