@@ -90,6 +90,9 @@ def _inputs(trace: Trace) -> Iterator[Note]:
         yield Note("no_weights", {"context": p.context is not None})
     if p.scores is not None and p.score != "scaled":
         yield Note("score_unused", {"score": p.score})
+    for name in p.parameters:
+        if p.scores is not None or name != p.score:
+            yield Note("parameters_unused", {"name": name})
     if p.X is not None and p.given("Q", "scores") and (p.context is not None or p.given("K", "scores")) and p.V is not None:
         yield Note("unused", {"name": "X"})
     if p.context is not None and p.given("K", "scores") and p.V is not None:
@@ -100,6 +103,8 @@ def _mask(trace: Trace) -> Iterator[Note]:
     mask, sizes = trace.problem.mask, trace.sizes
     if mask is not None and mask.causal and sizes.n != sizes.m and mask.offset == 0:
         yield Note("causal_corner", {"n": sizes.n, "m": sizes.m, "offset": sizes.m - sizes.n})
+    if mask is not None and mask.offset and not mask.causal and mask.window is None:
+        yield Note("offset_unused", {"offset": mask.offset})
 
 
 def _rows(trace: Trace) -> Iterator[Note]:

@@ -52,7 +52,9 @@ def canonical(name: str, names: Collection[str]) -> str | None:
 
 def unknown(name: str, names: list[str], what: str = "key") -> str:
     """The message for a name that is not among the known ones."""
-    near = did_you_mean(name, names) or did_you_mean(name.replace("_", ""), names)
+    part = canonical(name, MASK_PARTS) if "mask" in names else None
+    near = f" (a part of the mask: write mask: {{{part}: …}})" if part else ""
+    near = near or did_you_mean(name, names) or did_you_mean(name.replace("_", ""), names)
     return f"there is no {what} {name!r}{near}; there are {', '.join(names)}"
 
 

@@ -13,6 +13,7 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Problem
+from attn_cli.engine.registry import did_you_mean
 from attn_cli.engine.scores import SCORES
 from attn_cli.errors import InputError
 
@@ -102,3 +103,11 @@ def test_a_trailing_underscore_is_no_part_of_the_name():
     SCORES.remove("sum")
     assert "sum" not in SCORES
     assert np.all([name in SCORES for name in ("scaled", "dot", "additive", "general", "cosine")])
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("bahdanau", "additive"), ("scaled-dot-product", "scaled"), ("Softmax", "soft"), ("argmax", "hard"), ("dott", "dot")],
+)
+def test_a_name_from_elsewhere_leads_to_the_name_here(word, meant):
+    assert did_you_mean(word, [*SCORES, *MODES]) == f" (did you mean {meant!r}?)"

@@ -84,6 +84,8 @@ TEXT = {
     "note.no_weights": "no weights are given, so Q = K = V = X",
     "note.no_weights/context": "no weights are given, so Q = X and K = V = context",
     "note.score_unused": "scores are given, so the score function {score} is not used",
+    "note.parameters_unused": "{name} is not used: only score: {name} needs it",
+    "note.offset_unused": "offset: {offset} changes nothing: only causal and window depend on where a query stands",
     "note.unused": "{name} is not used: everything that would come from it is given",
     "note.causal_corner": "causal with {n} queries and {m} keys: query 1 stands at key 1 (top left); offset: {offset} aligns the last ones",
     "note.empty_row": "{where} may attend to nothing: its weights and its output are zero",

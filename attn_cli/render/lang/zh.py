@@ -84,6 +84,8 @@ TEXT = {
     "note.no_weights": "没有给出权重矩阵，因此 Q = K = V = X",
     "note.no_weights/context": "没有给出权重矩阵，因此 Q = X，K = V = context",
     "note.score_unused": "分数已给定，不使用打分函数 {score}",
+    "note.parameters_unused": "{name} 没有用到：只有 score: {name} 才需要它",
+    "note.offset_unused": "offset: {offset} 不起作用：只有 causal 和 window 取决于查询所在的位置",
     "note.unused": "{name} 没有用到：由它得出的量都已给定",
     "note.causal_corner": "因果掩码有 {n} 个查询和 {m} 个键：查询 1 对齐键 1（左上角）；offset: {offset} 则对齐最后一个",
     "note.empty_row": "{where}不能关注任何键：权重和输出都是零",
