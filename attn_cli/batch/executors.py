@@ -139,7 +139,8 @@ class Pool(ProcessPoolExecutor):
         if sys.platform == "linux":
             context.set_forkserver_preload(list(PRELOAD))
         self.alive, self._ours = context.Pipe(duplex=False)
-        super().__init__(workers, mp_context=context, initializer=_begin, initargs=(self.alive,))
+        with _start(PYTHONWARNINGS="ignore"):  # the process that tidies up after a killed one would warn of it
+            super().__init__(workers, mp_context=context, initializer=_begin, initargs=(self.alive,))
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         with _start():
@@ -157,15 +158,15 @@ class Pool(ProcessPoolExecutor):
 
 
 @contextmanager
-def _start() -> Iterator[None]:
+def _start(**more: str) -> Iterator[None]:
     """What a new process is to inherit, for as long as one may be started."""
     main = sys.modules["__main__"]
-    added = [name for name in THREADS if name not in os.environ]
+    added = {name: value for name, value in {**dict.fromkeys(THREADS, "1"), **more}.items() if name not in os.environ}
     mask = None
     try:
         if hasattr(signal, "pthread_sigmask"):
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        os.environ.update(dict.fromkeys(added, "1"))
+        os.environ.update(added)
         sys.modules["__main__"] = ModuleType("__main__")  # whoever called us is not run a second time
         yield
     finally:
