@@ -56,7 +56,8 @@ def is_plain(text: str) -> bool:
 
 def all_plain(texts: list[str]) -> bool:
     """Whether every text is a plain decimal; one look at all of them together, because a matrix may be large."""
-    return _ALL_PLAIN.fullmatch("\n".join(texts) + "\n") is not None
+    joined = "\n".join(texts) + "\n"
+    return _ALL_PLAIN.fullmatch(joined) is not None and joined.count("\n") == len(texts)
 
 
 def number(text: str, decimal: str = ".") -> float:
@@ -300,11 +301,17 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
     ),
     (r"[+-]?[0-9.]+[dD][+-]?[0-9]+", lambda t: f"write the exponent with e, {re.sub('[dD]', 'e', t)}", True),
     (r"=.*", _same("a formula was saved there: write its value"), False),
-    (r"[$€£¥].*[0-9].*", _same("write the number without a currency sign"), True),
+    (r"[$€£¥].*[0-9].*|[+-]?[0-9.]+\s*[$€£¥]", _same("write the number without a currency sign"), True),
     (r"[+-]?[0-9.]*\s*(\*\*|\^|[x×*]\s*10\s*\^).*[0-9]", _same("write powers of ten as 1e3 and others as decimals"), False),
     (r"[+-]?([0-9.]+[+-])?[0-9.]*[ij]", _same("complex numbers have no meaning here"), False),
     (r"[+-]?[0-9]*//.*[0-9]", _same("write a fraction with a single stroke, such as 1/3"), False),
     (r"[+-]?[0-9]+\.[0-9]*\.[0-9.]*", _same("it has more than one decimal point"), False),
+    (r".*[，；、].*", _same("separate numbers by the plain characters , or ;"), False),
+    (
+        r"(?i)(?=.*[0-9π])[-+*/×·.0-9\s()^√π]+|pi|(sqrt|exp|log|ln|sin|cos)\b.*",
+        _same("work it out: a decimal, 1/3 and sqrt(2) are understood"),
+        False,
+    ),
 ]
 _LOOKALIKES = str.maketrans({"o": "0", "O": "0", "l": "1", "I": "1", "О": "0", "о": "0", "З": "3"})
 
@@ -315,13 +322,9 @@ def _fault(text: str) -> _Fault | None:
     for pattern, hint, numeric in _HINTS:  # compiled on first use only: most runs never see a fault
         if re.fullmatch(pattern, text):
             return _Fault(hint(text), numeric)
-    folded = unicodedata.normalize("NFKC", text)
-    if (
-        folded != text
-        and not text.isascii()
-        and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded.replace("⁄", "/")))
-    ):
-        return _Fault(f"write it with plain characters, {folded.replace('⁄', '/')}", True)
+    folded = unicodedata.normalize("NFKC", text).translate({ord("⁄"): "/", ord("\N{MINUS SIGN}"): "-"})
+    if folded != text and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded)):
+        return _Fault(f"write it with plain characters, {folded}", True)
     if any(c.isdigit() and not c.isascii() for c in text) and not any(c.isalpha() for c in text):
         return _Fault("write it with the plain digits 0 to 9", True)
     if (

@@ -97,8 +97,11 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
     if re.search(r"[^\s,;][ \t]+[^\s,;]", outside):
         candidates.append(" ")
     if not candidates:
-        if "|" in outside:
-            raise InputError("the cells are separated by '|'; separate them by commas, semicolons, tabs or blanks", place=Place(file, 1))
+        if strange := next((c for c in "|，；、" if c in outside), None):
+            line = text.count("\n", 0, text.find(strange)) + 1
+            raise InputError(
+                f"the cells are separated by '{strange}'; separate them by commas, semicolons, tabs or blanks", place=Place(file, line)
+            )
         return ",", split(text, ",", file)
     if len(candidates) == 1:
         return candidates[0], split(text, candidates[0], file)

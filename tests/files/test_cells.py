@@ -76,6 +76,11 @@ def test_not_a_number_has_its_spellings(text):
         ("1e400", "found '1e400', which is larger than any number the computer can hold (about 1.8e308)"),
         ("1e-400", "found '1e-400', which is too small for the computer to tell from 0; write 0 if that is meant"),
         ("sqrt(-1)", "found 'sqrt(-1)', the root of a negative number; expected a number"),
+        ("−½", "found '−½', expected a number; write it with plain characters, -1/2"),
+        ("1⁄3", "found '1⁄3', expected a number; write it with plain characters, 1/3"),
+        ("5 €", "found '5 €', expected a number; write the number without a currency sign"),
+        ("2*3", "found '2*3', expected a number; work it out: a decimal, 1/3 and sqrt(2) are understood"),
+        ("1，2", "found '1，2', expected a number; separate numbers by the plain characters , or ;"),
         ("x", "found 'x', expected a number"),
     ],
 )
@@ -160,5 +165,8 @@ def test_any_text_is_a_number_or_an_input_error(text):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text("0123456789.eE+-_ x\n", max_size=6), max_size=5))
 def test_many_cells_are_judged_as_each_alone(texts):
-    texts = [text for text in texts if "\n" not in text]
     assert all_plain(texts) == all(is_plain(text) for text in texts) or not texts
+
+
+def test_a_cell_of_two_lines_is_not_two_cells():
+    assert not all_plain(["1", "2\n3"])

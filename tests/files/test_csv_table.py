@@ -117,6 +117,7 @@ def test_a_comma_file_stays_one_when_the_decimal_comma_is_allowed():
             "f1,f2\n0.5,1,\n1.5,2\n",
             "x.csv:2:7: this row ends with a separator and so has an empty cell 3, others do not; take the separator away or fill the cell",
         ),
+        ("\n1，2\n3，4\n", "x.csv:2: the cells are separated by '，'; separate them by commas, semicolons, tabs or blanks"),
         ("1|2\n3|4\n", "x.csv:1: the cells are separated by '|'; separate them by commas, semicolons, tabs or blanks"),
         (
             "1;2.5\n0,5;4\n",
