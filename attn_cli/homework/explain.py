@@ -124,6 +124,8 @@ class Book:
                     fit = self._fit(work, placed, variant, theirs, REACHED)
                     if fit is not None:
                         found.append((fit, variant.code))
+                        if placed.fits and len(variant.values) == len(self.truth.steps):
+                            work.slips.append((placed.step, variant.instead))
             codes = [code for _, code in sorted(found, key=lambda each: each[0])]
             described = self._described(work, placed, theirs, cells, bool(codes))
             if placed.fits and self._too_early(work, placed, theirs):

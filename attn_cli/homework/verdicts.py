@@ -31,6 +31,8 @@ VERDICTS = ("missing", "right", "rounded", "carried", "wrong")
 
 MASKED = -1000.0
 """A masked score may be written as any number up to this one."""
+MAY_CLOSE = ("scores", "tempered")
+"""Steps whose cells may be −∞, so that one closed by mistake is passed on."""
 SINGLE_DIGITS, SINGLE = 7, 1e-6
 """Single precision: so many digits claimed, so far off."""
 NEARLY = 0.03
@@ -101,6 +103,8 @@ class Work:
     marked: list[Marked] = field(default_factory=list)
     habits: dict[str, Instead] = field(default_factory=dict)
     """Other ways to do a step that are right too."""
+    slips: list[tuple[str, Replacements]] = field(default_factory=list)
+    """The known mistakes that explain steps found to be wrong."""
     handed: frozenset[str] = frozenset()
     """The steps of which something was handed in that can be passed on."""
     written: dict[str, Array] = field(default_factory=dict)
@@ -223,9 +227,21 @@ class Work:
         left = (cells == WRONG) & np.isfinite(theirs)
         if left.any() and self.moves(placed.step):
             reached = self.reached(placed, theirs, half, left, numbers)
-            if reached.any() and not (self.book and self.book.reproduces(self, placed)):
+            if reached.any() and (not (self.book and self.book.reproduces(self, placed)) or self._sound_as_well(placed, numbers)):
                 cells[reached] = verdict
         self._forgive(cells, notes, verdict, placed, sources, surely=False)
+
+    def _sound_as_well(self, placed: Placed, numbers: Numbers) -> bool:
+        """Whether right work gives the whole step exactly, too: from the numbers of earlier steps alone, or from a mistake already told."""
+        theirs, half, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.half, placed.answer.given))
+        before = [name for name in ORDER[: ORDER.index(placed.step)] if name in numbers.given]
+        starts: list[tuple[Sequence[str], Replacements]] = [(before[:count], {}) for count in range(len(before))]
+        starts += [([name for name in before if ORDER.index(name) < ORDER.index(step)], instead) for step, instead in self.slips]
+        for names, instead in starts:
+            made = self.run({name: numbers.given[name] for name in names}, instead).step(placed.step).made.value
+            if made.shape == theirs.shape and (near(theirs, made, half) | ~given).all():
+                return True
+        return False
 
     def _forgive(self, cells: Array, notes: list[str], verdict: int, placed: Placed, sources: Sequence[Array], surely: bool) -> None:
         """Give the verdict to wrong cells that an honest habit explains; `surely`: only where the whole step speaks for it."""
@@ -242,7 +258,8 @@ class Work:
         """What later steps may start from; NaN where nothing is given."""
         theirs, truth = placed.fit(placed.answer.value), self.truth.step(placed.step).made.value
         theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
-        return np.where(np.isinf(theirs) & (truth != -np.inf), np.nan, theirs)
+        closed = (theirs == -np.inf) & ((truth == -np.inf) | (placed.step in MAY_CLOSE))
+        return np.where(np.isinf(theirs) & ~closed, np.nan, theirs)
 
     def _pass_on(self, placed: Placed, truth: Array, cells: Array) -> None:
         """Let later steps start from what was written here."""
@@ -273,7 +290,7 @@ class Work:
         """Those wanted cells that lie within what the rounding of written and hidden steps allows."""
         trace = self.run(numbers.given, instead)
         widths = self._widths(trace, placed, numbers)
-        made = _pruned(_by_hand(trace.step(placed.step).made), widths, numbers.given)
+        made = _pruned(trace.step(placed.step).made, widths, numbers.given)
         ours = self.follows(placed, trace, numbers)
         reached = np.zeros(wanted.shape, bool)
         if wanted.sum() > MANY and not all_or_none:
@@ -409,11 +426,15 @@ def _single(placed: Placed, ours: Array, surely: bool) -> Array:
     """Worked in single precision; rounding that explains as much is told first."""
     if surely and not isinstance(placed.answer.rounding, np.dtype):
         return np.zeros(placed.shape, bool)
-    theirs, digits = placed.fit(placed.answer.value), placed.fit(placed.answer.digits)
+    theirs, unit, digits = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.digits))
     size = np.abs(ours)
     if isinstance(placed.answer.rounding, np.dtype):  # a sum is as far off as its largest terms are
         size = np.max(size, initial=0.0, where=np.isfinite(size))
-    return np.asarray((digits >= SINGLE_DIGITS) & (np.abs(theirs - ours) <= SINGLE * np.maximum(1, size)))
+    near_enough = np.abs(theirs - ours) <= SINGLE * np.maximum(1, size)
+    told = digits >= SINGLE_DIGITS
+    if told.any() and near_enough[told].all():  # small numbers among them have as many decimals, and fewer digits
+        told |= (unit > 0) & (unit <= 1.000001 * 10.0**-SINGLE_DIGITS)
+    return np.asarray(told & near_enough)
 
 
 def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:
@@ -478,22 +499,24 @@ def _by_hand(made: Named) -> Named:
     if not isinstance(made.operation, op.Softmax):
         return made
     e, z, _ = made.operands
-    return op.divide(e, op.Reindex(lambda a: a[..., None], "every key")(z))
+    by_row = op.divide(e, op.Reindex(lambda a: a[..., None], "every key")(z))
+    return replace(made, operation=by_row.operation, operands=by_row.operands)
 
 
 def _pruned(made: Named, widths: Mapping[str, Array], given: Mapping[str, Array]) -> Named:
-    """The same value without the operands that no number that may move stands behind, so that its gradient is quick."""
+    """The same value by hand, without the operands that no number that may move stands behind, so that its gradient is quick."""
     known: dict[int, tuple[Named, bool]] = {}
 
-    def visit(node: Named) -> tuple[Named, bool]:
-        if id(node) not in known:
+    def visit(made: Named) -> tuple[Named, bool]:
+        if id(made) not in known:
+            node = _by_hand(made)
             theirs = given.get(node.name)
             ends = node.operation is None or (theirs is not None and theirs.shape == node.value.shape and not np.isnan(theirs).any())
             operands = () if ends else tuple(visit(operand) for operand in node.operands)
             moves = any(moving for _, moving in operands)
             kept = replace(node, operation=node.operation if moves else None, operands=tuple(o for o, _ in operands) if moves else ())
-            known[id(node)] = kept, moves or node.name in widths
-        return known[id(node)]
+            known[id(made)] = kept, moves or node.name in widths
+        return known[id(made)]
 
     return visit(made)[0]
 

@@ -89,6 +89,18 @@ def test_single_precision_is_forgiven_with_a_note(mark):
     assert notes(report) == ["single_precision"]
 
 
+def test_small_numbers_among_those_of_single_precision_have_as_many_decimals_and_fewer_digits(mark):
+    report = mark("{Q: [[1]], K: [[0.5], [0.00202]], score: dot}", "scores: [[0.49999997, 0.00202001]]")
+    assert cells(report, "scores") == [["rounded", "rounded"]]
+    assert notes(report) == ["single_precision"]
+    assert cells(mark("{Q: [[1]], K: [[0.5], [0.00202]], score: dot}", "scores: [[0.5, 0.00202001]]"), "scores") == [["right", "wrong"]]
+
+
+def test_row_sums_that_were_not_handed_in_may_be_rounded_in_an_output_too(mark):
+    report = mark("{Q: [[1]], K: [[0.3]], V: [[160]], score: dot}", "output: [[159.98]]")  # 1.34986 / 1.35 · 160
+    assert verdicts(report) == {"output": "rounded"}
+
+
 def test_weights_adjusted_to_add_up_to_one_are_forgiven_with_a_note(mark):
     report = mark(THIRDS, "weights: [[0.3333, 0.3333, 0.3334]]")
     assert cells(report, "weights") == [["right", "right", "rounded"]]
@@ -165,6 +177,39 @@ def test_equal_numbers_everywhere_earn_nothing_downstream(mark):
 def test_a_slip_in_one_row_leaves_the_other_rows_alone(mark):
     report = mark(SMALL, "weights: [[0.5760, 0.2840, 0.1400], [0.5, 0.3, 0.2], [~, ~, ~]]\noutput: [[6.4599, 3.5401], [6.0, 4.0], [~, ~]]")
     assert cells(report, "output") == [["right", "right"], ["carried", "carried"], ["missing", "missing"]]
+
+
+def test_what_follows_from_scores_closed_by_mistake_is_carried(mark):
+    report = mark(
+        "{Q: [[1, 1], [0, 2]], K: [[1, 0], [1, 1]], V: [[1, 2], [3, 4]], score: dot, mask: causal}",
+        "scores: [[-inf, 2], [-inf, -inf]]\nexponentials: [[0, 7.389], [0, 0]]\nrow_sums: [7.389, 0]\n"
+        "weights: [[0, 1], [0, 0]]\noutput: [[3, 4], [0, 0]]",
+    )
+    assert verdicts(report) == {"scores": "wrong"} | dict.fromkeys(("exponentials", "row_sums", "weights", "output"), "carried")
+    assert mistakes(report) == {"scores": "mask_flipped"}
+
+
+@pytest.mark.parametrize(
+    ("problem", "answers", "slip"),
+    [
+        # 1 / (1 + exp(-1.2)) = 0.7685, but 7.39 / 9.62 = 0.7682
+        (
+            "{Q: [[1.5, 0.5]], K: [[1, 1], [0.2, 1]]}",
+            "scores: [[2.00, 0.80]]\nexponentials: [[7.39, 2.23]]\nweights: [[0.7685, 0.2315]]",
+            "no_scale",
+        ),
+        # 1 / (1 + exp(1.234)) = 0.2255, but 1 / (1 + exp(1.24)) = 0.2244
+        (
+            "{Q: [[1.234]], K: [[1], [2]], score: dot, mask: {lengths: 1}}",
+            "scores: [[1.23, 2.47]]\nweights: [[0.2255, 0.7745]]",
+            "mask_ignored",
+        ),
+    ],
+)
+def test_a_slip_carried_on_with_more_digits_than_were_written_is_told_once(mark, problem, answers, slip):
+    report = mark(problem, answers)
+    assert verdicts(report)["weights"] == "carried"
+    assert mistakes(report) == {"scores": slip}
 
 
 # ------------------------------------------------------------------ shapes and names
