@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from attn_cli.batch.work import Row
 from attn_cli.homework.report import tidy
 from attn_cli.messages import one_line
+from attn_cli.render.json_ import encode
 
 COLUMNS = ("file", "ok", "score", "mode", "shapes", "seconds", "error")
 MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_wrong_cell", "mistake")
@@ -31,7 +31,7 @@ def summary_csv(rows: Sequence[Row], check: bool = False) -> str:
 
 
 def summary_jsonl(rows: Sequence[Row], check: bool = False) -> str:
-    return "".join(json.dumps(_record(row, check), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(encode(_record(row, check)) + "\n" for row in rows)
 
 
 SUMMARIES = {".csv": summary_csv, ".jsonl": summary_jsonl}
@@ -56,7 +56,7 @@ def row_line(row: Row) -> str:
 
 def json_line(row: Row) -> str:
     """The problem's whole result as one line, or why there is none."""
-    return row.result or json.dumps({"file": row.file, "error": row.error}, ensure_ascii=False)
+    return row.result or encode({"file": row.file, "error": row.error})
 
 
 def counts(rows: Sequence[Row], left: int = 0) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import threading
 import time
@@ -145,9 +144,9 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
     if job.format and task.target is not None:
         _save(task.target, FORMATS[job.format].compute(trace, style, notes))
     elif job.format:
-        from attn_cli.render.json_ import document
+        from attn_cli.render.json_ import document, encode
 
-        line = json.dumps({"file": task.path, **document(trace, style, notes)}, ensure_ascii=False, allow_nan=False)
+        line = encode({"file": task.path, **document(trace, style, notes)})
     return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
 
 

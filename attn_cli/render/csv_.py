@@ -43,7 +43,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def _text(label: str) -> str:
     """A label, in quotes unless it is a plain word or number: it stays a label, whatever it holds."""
-    told = "\n".join(map(visible, label.split("\n"))) if label else ""
+    told = "\n".join(visible(line) if line else "" for line in label.split("\n"))
     return told if re.fullmatch(r"\w+", told) else '"' + told.replace('"', '""') + '"'
 
 

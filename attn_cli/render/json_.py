@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -18,7 +19,15 @@ from attn_cli.render.page import Formula, default_title, shown_steps, step_title
 from attn_cli.render.style import Style
 
 NESTED = frozenset((dict, list))
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_UNSEEN = "[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+"""Byte-order marks, marks of direction, controls, and bytes of file names that are no text: written as escapes."""
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def encode(value: Any) -> str:
+    """On one line, in plain sight."""
+    text = _encode(value)
+    return text if text.isascii() else re.sub(_UNSEEN, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from attn_cli.engine.trace import Step
 from attn_cli.homework.report import Failed, Report, StepReport, Summary, summary, tidy
+from attn_cli.render.json_ import encode
 from attn_cli.render.lang import note_text, text
 from attn_cli.render.layout import Row, joined
 from attn_cli.render.page import Names, worked_line
@@ -438,7 +439,7 @@ def summary_lines(found: Summary, lang: str) -> Iterator[str]:
 # ------------------------------------------------------------------ the table of formats
 def _json_line(report: Report | Failed, style: Style, wanted: Wanted) -> str:
     told = {"file": report.file, "error": report.error} if isinstance(report, Failed) else document(report, style, wanted)
-    return json.dumps(told, ensure_ascii=False)
+    return encode(told)
 
 
 def _one_json(report: Report, style: Style, wanted: Wanted) -> str:
@@ -470,7 +471,7 @@ def _gradescope_lines(reports: Sequence[Report | Failed], style: Style, wanted: 
         {"score": 0, "output": report.error, "tests": []} if isinstance(report, Failed) else gradescope(report, style, wanted)
         for report in reports
     ]
-    return "".join(json.dumps({"file": r.file, **one}, ensure_ascii=False) + "\n" for r, one in zip(reports, told, strict=True))
+    return "".join(encode({"file": r.file, **one}) + "\n" for r, one in zip(reports, told, strict=True))
 
 
 FORMATS = {

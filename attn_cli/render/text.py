@@ -18,6 +18,8 @@ def visible(label: str) -> str:
 
 
 def _harmless(c: str) -> bool:
+    if ord(c) & 0xFFFE == 0xFFFE:  # stands for no character, and no XML may hold it
+        return False
     return c in JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import unicodedata
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -233,6 +236,20 @@ def test_labels_can_do_nothing_but_be_read(label: str) -> None:
         told = shown(textbook(tokens=(label, "b", "c"), title=f"T{label}"), "table", detail=detail)
         assert [c for c in told if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c != "\n"] == []
         assert len({line.count("│") for line in told.splitlines() if line.startswith("b ")}) <= 3
+
+
+@pytest.mark.parametrize("label", ["\ufeffa", "\x9b31m", "a\u2028b", "\u202egnp.exe", "\ufffe", "a\n\nb\n", "👩\u200d👧"])
+def test_unseen_characters_in_labels_survive_in_json_and_svg(label: str) -> None:
+    trace = textbook(tokens=(label, "b", "c"))
+    told = shown(trace, "json")
+    assert json.loads(told)["query_tokens"][0] == label
+    assert set(told).isdisjoint("\ufeff\x9b\u2028\u202e\ufffe")
+    ElementTree.fromstring(shown(trace, "svg"))
+
+
+def test_a_label_of_several_lines_is_one_quoted_cell() -> None:
+    told = shown(textbook(tokens=("a\n\nb\n", "b", "c")), "csv", only=("weights",))
+    assert next(csv.reader(io.StringIO(told)))[1] == "a\n\nb\n"
 
 
 def test_wide_labels_align() -> None:
