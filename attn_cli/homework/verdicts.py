@@ -39,8 +39,10 @@ NEARLY = 0.03
 """Exponentials that are not right count as lessened by the row's maximum if all of the row are so near to those, relatively."""
 SURELY, TOO_FAR = 0.5, 4.0
 """Within so much of the first-order reach of the rounding a cell is reached; beyond so much it is not. Between, the engine tells."""
-MANY, MOVES = 300, 12
-"""Beyond so many cells in one step, random moves are tried before the gradient of each; the gradients of so many are tried at most."""
+FEW, MANY, MOVES = 30, 300, 12
+"""Beyond so few cells in one step, moves for all of them at once are tried first, at most so many. One by one the gradients of so many
+cells are tried, or of so few in a step of very many."""
+VERY_MANY = 10_000
 
 Replacements = Mapping[str, Instead]
 
@@ -293,33 +295,49 @@ class Work:
         made = _pruned(trace.step(placed.step).made, widths, numbers.given)
         ours = self.follows(placed, trace, numbers)
         reached = np.zeros(wanted.shape, bool)
-        if wanted.sum() > MANY and not all_or_none:
-            reached |= wanted & self._sampled(placed, theirs, half, ours, widths, numbers, instead)
-        left = sorted(map(tuple, np.argwhere(wanted & ~reached)), key=lambda at: -abs(theirs[at] - ours[at]))
-        for at in left if all_or_none else left[-MANY:]:
-            reached[at] = self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
+
+        def one(at: tuple[int, ...]) -> bool:
+            return self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
+
+        if wanted.sum() > FEW and not (all_or_none and not one(_farthest(theirs, ours, wanted)[0])):
+            reached |= self._together(placed, theirs, half, wanted, ours, made, widths, numbers, instead)
+        left = _farthest(theirs, ours, wanted & ~reached)
+        most = MANY if wanted.size < VERY_MANY else FEW
+        if all_or_none and len(left) > most:
+            return reached
+        for at in left[-most:]:
+            reached[at] = one(at)
             if all_or_none and not reached[at]:
                 break
         return reached
 
-    def _sampled(
+    def _together(
         self,
         placed: Placed,
         theirs: Array,
         half: Array,
+        wanted: Array,
         ours: Array,
+        made: Named,
         widths: Mapping[str, Array],
         numbers: Numbers,
         instead: Replacements | None,
     ) -> Array:
-        """A first look at very many cells at once: which of them a few random moves of the numbers reach."""
-        rng = np.random.default_rng(0)
-        low, high = ours, ours
+        """A first look at many cells at once: those reached when the numbers move towards all that are still left."""
+        side = np.where(theirs > ours, 1.0, -1.0)
+        reached = wanted & near(theirs, ours, half)
         for _ in range(MOVES):
-            nudge = {name: width * rng.choice((-1.0, 1.0), width.shape) for name, width in widths.items()}
+            left = wanted & ~reached
+            if left.sum() <= FEW:
+                break
+            slopes = _slopes(made, np.where(left, side, 0.0), widths, numbers.given)
+            nudge = {name: np.sign(slope) * widths[name] for name, slope in slopes.items()}
             moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value
-            low, high = np.fmin(low, moved), np.fmax(high, moved)
-        return np.asarray(((theirs >= low) & (theirs <= high)) | near(theirs, low, half) | near(theirs, high, half))
+            found = left & ((side * moved >= side * theirs) | near(theirs, moved, half))
+            reached |= found
+            if 4 * found.sum() < left.sum():
+                break
+        return reached
 
     def _widths(self, trace: Trace, placed: Placed, numbers: Numbers) -> dict[str, Array]:
         """How far each number that this step starts from may be from what its writer had."""
@@ -328,7 +346,7 @@ class Work:
             if step.name == placed.step:
                 break
             value = step.made.value
-            hidden = np.zeros(value.shape) if _as_given(step.made) else _hidden(value, placed.answer.rounding)
+            hidden = np.zeros(value.shape) if _stays(step.made, placed.answer.rounding) else _hidden(value, placed.answer.rounding)
             half = numbers.half.get(step.name)
             if half is not None and half.shape == value.shape:
                 hidden = np.where(np.isnan(half), hidden, half)
@@ -353,19 +371,8 @@ class Work:
             return True
         one = np.zeros(made.value.shape)
         one[at] = 1.0
-        slopes: dict[str, Array] = {}
-
-        def cut(name: str, gradient: Named) -> Named:
-            """What was written does not move with what stands before it."""
-            if name in widths:
-                slopes[name] = gradient.value
-            given = numbers.given.get(name)
-            if given is None or given.shape != gradient.value.shape or not np.isnan(given).any():
-                return gradient  # nothing is written, or everything: then the graph ends here
-            return replace(gradient, value=np.where(np.isnan(given), gradient.value, 0.0))
-
-        backward(made, op.given("one", one, symbol("1")), cut)
-        moves = {name: np.where(np.isnan(slope), 0.0, slope * widths[name]) for name, slope in slopes.items()}
+        slopes = _slopes(made, one, widths, numbers.given)
+        moves = {name: slope * widths[name] for name, slope in slopes.items()}
         reach = sum(float(np.abs(move).sum()) for move in moves.values())
         if abs(theirs - ours) > TOO_FAR * reach + 1.000001 * half:
             return False
@@ -476,12 +483,14 @@ def _after(first: Instead | None, second: Instead) -> Instead:
 
 
 def rounded_step(made: Named, rounding: Any) -> Named:
-    """A step as its writer would have rounded it; what the problem gives stays as it is."""
-    return made if _as_given(made) else replace(made, value=rounded(made.value, rounding))
+    """A step as its writer would have rounded it."""
+    return made if _stays(made, rounding) else replace(made, value=rounded(made.value, rounding))
 
 
-def _as_given(made: Named) -> bool:
-    """Whether the problem gives the numbers, at most cut into heads."""
+def _stays(made: Named, rounding: Any) -> bool:
+    """Whether nothing rounds the numbers: the problem gives them, at most cut into heads, and they are copied by hand, not into a dtype."""
+    if isinstance(rounding, np.dtype):
+        return False
     while isinstance(made.operation, op.Reindex):
         made = made.operands[0]
     return made.operation is None
@@ -489,9 +498,11 @@ def _as_given(made: Named) -> bool:
 
 def _hidden(value: Array, rounding: Any) -> Array:
     """Half a unit wherever rounding would change the number."""
-    half = units(value, rounding) / 2
     exact = near(rounded(value, rounding), value, 0.0)
-    return np.where(exact | ~np.isfinite(value), 0.0, half)
+    if isinstance(rounding, np.dtype):  # a sum is as far off as its largest terms are
+        value = np.full(value.shape, np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+    half = units(value, rounding) / 2
+    return np.where(exact, 0.0, half)
 
 
 def _by_hand(made: Named) -> Named:
@@ -519,6 +530,29 @@ def _pruned(made: Named, widths: Mapping[str, Array], given: Mapping[str, Array]
         return known[id(made)]
 
     return visit(made)[0]
+
+
+def _farthest(theirs: Array, ours: Array, wanted: Array) -> list[tuple[int, ...]]:
+    """The wanted cells, those that are farthest off first."""
+    off = np.abs(theirs - ours)[wanted]
+    return [tuple(at) for at in np.argwhere(wanted)[np.argsort(-off, kind="stable")].tolist()]
+
+
+def _slopes(made: Named, g: Array, widths: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Array]:
+    """How what is made, weighed by g, moves with each number that may move."""
+    slopes: dict[str, Array] = {}
+
+    def cut(name: str, gradient: Named) -> Named:
+        """What was written does not move with what stands before it."""
+        if name in widths:
+            slopes[name] = np.where(np.isnan(gradient.value), 0.0, gradient.value)
+        theirs = given.get(name)
+        if theirs is None or theirs.shape != gradient.value.shape or not np.isnan(theirs).any():
+            return gradient  # nothing is written, or everything: then the graph ends here
+        return replace(gradient, value=np.where(np.isnan(theirs), gradient.value, 0.0))
+
+    backward(made, op.given("one", g, symbol("1")), cut)
+    return slopes
 
 
 def _minus_max(made: Named, rows: Array) -> Named:

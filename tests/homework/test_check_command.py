@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attn_cli
 from attn_cli.cli import main
 
 CHAPTER = Path(__file__).parents[1] / "data" / "walkthroughs" / "00-chapter-4-4"
@@ -142,3 +143,23 @@ def test_full_precision_tells_how_far_off_and_where_it_departs(run, tmp_path):
     assert code == 1
     assert "units in the last place of float32" in out
     assert "first step that departs: weights" in out
+
+
+def test_a_program_in_half_precision_rounds_its_inputs_too(tmp_path):
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.normal(size=(40, 16)) for _ in range(3))
+    half_q, half_k, half_v = (array.astype(np.float16) for array in (q, k, v))
+    scores = (half_q.astype(float) @ half_k.T.astype(float) / 4).astype(np.float16)
+    weights = np.exp(scores.astype(float))
+    weights = (weights / weights.sum(1, keepdims=True)).astype(np.float16)
+    output = (weights.astype(float) @ half_v.astype(float)).astype(np.float16)
+    steps = {"scores": scores, "weights": weights, "output": output}
+    np.savez(tmp_path / "problem.npz", Q=q, K=k, V=v)
+    problem = attn_cli.load(tmp_path / "problem.npz")
+    np.savez(tmp_path / "kernel.npz", **steps)
+    report = attn_cli.check(problem, tmp_path / "kernel.npz")
+    assert [step.verdict for step in report.steps] == ["rounded"] * 3
+    np.savez(tmp_path / "transposed.npz", **{**steps, "output": (weights.T.astype(float) @ half_v.astype(float)).astype(np.float16)})
+    report = attn_cli.check(problem, tmp_path / "transposed.npz")
+    assert report.first_wrong.name == "output"
+    assert report.first_wrong.mistake.code == "weights_transposed"
