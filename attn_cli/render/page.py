@@ -19,9 +19,13 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Close, Named, OneHot, Reindex, Weighted
 from attn_cli.engine.problem import Array
 from attn_cli.engine.trace import STEPS, Step, Trace
+from attn_cli.errors import UsageError
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.style import Cell, Style, Worked
 from attn_cli.render.text import visible
+
+READABLE = 2**19
+"""Numbers on a page: a text of more takes minutes and gigabytes to lay out."""
 
 LINES = 24
 """A trace writes out the arithmetic of so many cells of a matrix, and says how many follow."""
@@ -202,7 +206,13 @@ class Page(NamedTuple):
 
 
 def page(trace: Trace, style: Style, notes: Sequence[Note] | None = None) -> Page:
-    """The page of a trace. Raises InputError for a step in `style.only` that is not there."""
+    """The page of a trace. Raises InputError for a step in `style.only` that is not there, UsageError for one too long to read."""
+    numbers = sum(step.value.size for step in shown_steps(trace, style))
+    if numbers > READABLE and not style.cells:
+        raise UsageError(
+            f"these steps have {numbers:,} numbers, more than anyone reads; "
+            "write them to a .npz, .json or .csv file, or name fewer with --only"
+        )
     names = Names(trace)
     return Page(
         trace.problem.title or default_title(trace, style.lang),

@@ -359,3 +359,10 @@ def test_every_kind_of_problem_can_be_shown_in_every_format(trace: Trace) -> Non
         only = ("weights",) if form.name == "npy" else ()  # which holds one array
         assert form.compute(trace, Style(detail="trace", lang="zh", width=60, only=only))
         assert form.compute(trace, Style(width=200, only=only))
+
+
+def test_a_page_that_nobody_could_read_says_where_its_numbers_can_go() -> None:
+    trace = solve(Problem(X=np.zeros((600, 1))))
+    with pytest.raises(UsageError, match=r"722,400 numbers, more than anyone reads; write them to a \.npz"):
+        FORMATS["plain"].compute(trace, Style())
+    assert FORMATS["plain"].compute(trace, Style(only=("output",)))
