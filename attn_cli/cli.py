@@ -77,7 +77,8 @@ def _dispatch(argv: list[str]) -> int:
     if name not in COMMANDS:
         from attn_cli.engine.registry import did_you_mean
 
-        raise UsageError(f"no command {name!r}{did_you_mean(name, list(COMMANDS))}; there are {', '.join(COMMANDS)}")
+        near = f" (did you mean attn compute {name}?)" if os.path.exists(name) else did_you_mean(name, list(COMMANDS))
+        raise UsageError(f"no command {name!r}{near}; there are {', '.join(COMMANDS)}")
     return _run(name, argv[1:])
 
 

@@ -64,6 +64,9 @@ def _copy(chosen: Iterable[Path], folder: Path, force: bool) -> str:
     if there and not force:
         raise UsageError(f"{', '.join(there)} would be overwritten; nothing was copied; --force overwrites")
     for file, target in targets.items():
-        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as why:
+            raise UsageError(f"--copy {folder}: no folder can be made there: {(why.strerror or str(why)).lower()}") from None
         save(str(target), file.read_bytes())
     return "".join(f"{target}\n" for target in targets.values())

@@ -18,6 +18,7 @@ from attn_cli.errors import InputError, UsageError
 if TYPE_CHECKING:
     from attn_cli.engine.problem import Problem
     from attn_cli.engine.trace import Trace
+    from attn_cli.files.load import Loaded
     from attn_cli.render.formats import Format
 
 File = Annotated[
@@ -55,6 +56,8 @@ def walk(
         file = str(sample(EXAMPLE))
         say((Note("built_in", {"name": EXAMPLE}),), look.language())
     loaded = load(file, settings, matrices, reading)
+    if output is not None:
+        _spare_inputs(loaded, output)
     try:
         trace = worked(loaded.problem, tuple(look.only or ()), detail)
     except InputError as error:
@@ -64,6 +67,14 @@ def walk(
     result = form.compute(trace, style, notes)
     say(notes, look.language())
     write(result, output)
+
+
+def _spare_inputs(loaded: Loaded, output: str) -> None:
+    """No result may take the place of a file that the problem is read from."""
+    if os.path.isfile(output):
+        inputs = {value.file for value in loaded.again().values.values() if not value.option}
+        if any(os.path.exists(name) and os.path.samefile(name, output) for name in inputs):
+            raise UsageError(f"{output}: the problem is read from this file, which its result would replace; choose another name")
 
 
 def worked(problem: Problem, only: Sequence[str], detail: str) -> Trace:

@@ -90,9 +90,6 @@ def _inputs(trace: Trace) -> Iterator[Note]:
         yield Note("no_weights", {"context": p.context is not None})
     if p.scores is not None and p.score != "scaled":
         yield Note("score_unused", {"score": p.score})
-    for name in p.parameters:
-        if p.scores is not None or name != p.score:
-            yield Note("parameters_unused", {"name": name})
     if p.X is not None and p.given("Q", "scores") and (p.context is not None or p.given("K", "scores")) and p.V is not None:
         yield Note("unused", {"name": "X"})
     if p.context is not None and p.given("K", "scores") and p.V is not None:

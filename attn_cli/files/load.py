@@ -81,6 +81,8 @@ def load(
         from attn_cli.files.answers import checked_answers
 
         answers = checked_answers(answers)
+    if "score" not in found.values:  # was it forgotten?
+        found.notes += [Note("parameters_unused", {"name": name}) for name in problem.parameters]
     return Loaded(problem, tuple(found.notes), answers, shown(source) if source else "", written, again)
 
 

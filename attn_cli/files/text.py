@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,22 +21,26 @@ STDIN = "-"
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK"
 ARRAY_SUFFIXES = (".npy", ".npz")
+_ENDLESS = 2**26
+"""So many bytes that come out of a device are not the whole of it."""
 
 
 def shown(path: str) -> str:
     """How messages call a source."""
-    return "standard input" if path == STDIN else path
+    return "standard input" if path == STDIN else path or "''"
 
 
 def read_bytes(path: str) -> Data:
     """Everything in a file, or on standard input. Arrays are mapped: what is not looked at is not read."""
     try:
         if path == STDIN:
-            return sys.stdin.buffer.read()
+            if sys.stdin is None:  # whoever started us closed it
+                raise InputError("is closed; expected a problem there", place=Place(shown(path)))
+            return _whole(sys.stdin.buffer, path)
         with open(path, "rb") as file:
-            return _mapped(file) if path.lower().endswith(ARRAY_SUFFIXES) else file.read()
+            return _mapped(file) if path.lower().endswith(ARRAY_SUFFIXES) else _whole(file, path)
     except FileNotFoundError:
-        raise InputError(f"there is no such file{_nearby(path)}", place=Place(path)) from None
+        raise InputError(f"there is no such file{_nearby(path)}", place=Place(shown(path))) from None
     except (OSError, ValueError) as why:
         if os.path.isdir(path):
             raise InputError("is a folder; expected a file", place=Place(path)) from None
@@ -42,6 +48,16 @@ def read_bytes(path: str) -> Data:
             raise InputError("may not be read: permission denied", place=Place(path)) from None
         reason = getattr(why, "strerror", None) or "the name is not valid"
         raise InputError(f"cannot be read: {reason.lower()}", place=Place(shown(path))) from None
+
+
+def _whole(file: BinaryIO, path: str) -> bytes:
+    """All that is in it; a device may have no end."""
+    if isinstance(file, io.BytesIO) or file.isatty() or not stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+        return file.read()
+    data = file.read(_ENDLESS)
+    if len(data) == _ENDLESS:
+        raise InputError("has no end (a device?); expected a file", place=Place(shown(path)))
+    return data
 
 
 def _mapped(file: BinaryIO) -> Data:

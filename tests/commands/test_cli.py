@@ -78,6 +78,7 @@ def test_a_command_loads_only_its_own_module():
 
 
 def test_a_misspelt_command_is_one_line_with_a_guess(capsys):
+    assert "no command '.' (did you mean attn compute .?)" in error(["."], capsys)
     assert error(["comptue"], capsys) == (f"error: no command 'comptue' (did you mean 'compute'?); there are {', '.join(COMMANDS)}")
 
 

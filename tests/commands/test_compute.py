@@ -101,6 +101,25 @@ def test_the_suffix_of_the_output_tells_the_format_and_an_explicit_one_wins(prob
     assert json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.txt").read_text())
 
 
+def test_a_result_never_takes_the_place_of_what_the_problem_is_read_from(tmp_path, problem, capsys):
+    files = {"x.csv": "1,0\n0,1\n", "k.yaml": "[[1, 0]]\n", "p.yaml": "Q: x.csv\nK: [[1, 0]]\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link.json").symlink_to("p.yaml")
+    for argv in (
+        ["p.yaml", "-o", "p.yaml"],
+        ["p.yaml", "-o", "x.csv"],
+        ["p.yaml", "-o", "link.json"],
+        ["p.yaml", "--k", "k.yaml", "-o", "k.yaml"],
+    ):
+        assert main(["compute", *argv]) == 2
+        assert capsys.readouterr().err.endswith(
+            ": the problem is read from this file, which its result would replace; choose another name\n"
+        )
+    assert {name: (tmp_path / name).read_text() for name in files} == files
+    assert main(["compute", "p.yaml", "-o", "result.csv"]) == main(["compute", "p.yaml", "-o", "result.csv"]) == 0
+
+
 def test_a_file_never_holds_colour(problem, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert main(["compute", problem, "-o", "a.txt", "--format", "table"]) == 0

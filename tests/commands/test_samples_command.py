@@ -50,3 +50,9 @@ def test_a_copy_never_overwrites_unless_told(tmp_path, capsys):
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
     assert main(["samples", "--copy", str(tmp_path), "--force"]) == 0
     assert (tmp_path / "causal.yaml").read_bytes() == (SHELF / "causal.yaml").read_bytes()
+
+
+def test_a_copy_into_a_file_says_that_it_is_none(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["samples", "--copy", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err == f"error: --copy {tmp_path / 'file'}: no folder can be made there: file exists\n"

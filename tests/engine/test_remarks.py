@@ -29,7 +29,6 @@ APPEARS = [
     ("score_unused", {**WEIGHTLESS, "X": None, "scores": [[0.0, 1.0]], "score": "dot"}, {"score": "dot"}),
     ("unused", {**WEIGHTLESS, "Q": X, "K": X, "V": X}, {"name": "X"}),
     ("unused", {**WEIGHTLESS, "context": X, "K": X, "V": X}, {"name": "context"}),
-    ("parameters_unused", {"parameters": {"general": {"W": np.eye(4)}}}, {"name": "general"}),
     ("offset_unused", {"mask": Mask(lengths=1, offset=2)}, {"offset": 2}),
     ("causal_corner", {"context": np.ones((5, 4)), "mask": Mask(causal=True)}, {"n": 3, "m": 5, "offset": 2}),
     ("empty_row", {"mask": Mask(causal=True, offset=-1)}, {"row": "x1", "number": 1, "head": None}),
@@ -54,7 +53,6 @@ def test_a_note_appears_with_what_its_sentence_needs(code, changes, values):
 
 
 STAYS_AWAY = [
-    ("parameters_unused", {"score": "general", "parameters": {"general": {"W": np.eye(4)}}}),
     ("offset_unused", {"mask": Mask(window=(0, 0), offset=-1)}),
     ("no_weights", {"W_V": np.eye(4)}),
     ("unused", {**WEIGHTLESS, "Q": X, "K": X}),

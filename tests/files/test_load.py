@@ -105,6 +105,23 @@ def test_standard_input_may_be_any_of_them(content, monkeypatch):
     assert str(loaded.locate(InputError("is odd", key="X"))).startswith("standard input:")
 
 
+@pytest.mark.parametrize(("score", "noted"), [("", ["parameters_unused"]), ("score: dot\n", []), ("score: general\n", [])])
+def test_parameters_without_their_score_are_noted_unless_another_is_chosen(here, score, noted):
+    loaded = load(here("p.yaml", f"X: [[1]]\n{score}general: {{W: [[2]]}}\n"))
+    assert [note.code for note in loaded.notes] == noted
+
+
+def test_what_has_no_end_is_not_read_for_ever():
+    with pytest.raises(InputError, match=r"/dev/zero: has no end \(a device\?\); expected a file"):
+        load("/dev/zero")
+
+
+def test_standard_input_may_be_closed(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="standard input: is closed"):
+        load("-")
+
+
 @pytest.mark.parametrize("spelling", ["W_Q", "Wq", "WQ", "w_q", "wq", "W_q"])
 def test_a_matrix_is_known_by_any_of_its_spellings(here, spelling):
     assert load(here("p.yaml", f"X: [[1]]\n{spelling}: [[2]]\n")).problem.W_Q.tolist() == [[2]]
@@ -263,7 +280,7 @@ def test_a_fault_is_one_line_that_names_its_place_and_how_to_mend_it(here, text,
     ("text", "near"),
     [
         ("W^Q: [[1]]\n", "p.yaml:1:1: there is no key 'W^Q' (did you mean 'W_Q'?); there are title, tokens, "),
-        ("query_weight: [[1]]\n", "p.yaml:1:1: there is no key 'query_weight'; there are title, tokens, "),
+        ("query_weight: [[1]]\n", "p.yaml:1:1: there is no key 'query_weight' (did you mean 'W_Q'?); there are title, tokens, "),
         ("additive: {W_Q: [[1]]}\n", "p.yaml:1:12: additive: there is no part 'W_Q' (did you mean 'W_q'?); there are W, "),
         ("mask: {casual: true}\n", "p.yaml:1:8: mask: there is no part 'casual' (did you mean 'causal'?); there are causal, "),
         ("answers: {wieghts: 1}\n", "p.yaml:1:11: answers: there is no step 'wieghts' (did you mean 'weights'?); there are Q, "),
