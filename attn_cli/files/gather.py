@@ -230,7 +230,7 @@ def files_in(folder: Path) -> list[Path]:
     return [
         entry
         for entry in entries
-        if entry.is_file() and not entry.name.startswith((".", "~$")) and entry.name.lower() not in ("thumbs.db", "desktop.ini")
+        if not entry.is_dir() and not entry.name.startswith((".", "~$")) and entry.name.lower() not in ("thumbs.db", "desktop.ini")
         if entry.suffix.lower() != ".md"
     ]
 
