@@ -42,14 +42,14 @@ def plan(problem: Problem) -> Sizes:
     shapes = {name: _shape(problem, name) for name in TRACED}
     for name, shape in shapes.items():
         if shape and 0 in shape:
-            raise InputError(f"is {shape_text(np.empty(shape))}, expected at least one row and one column", key=_origin(problem, name))
+            raise InputError(f"is {shape_text(np.empty(shape))}, expected at least one row and one column", key=key_of(problem, name))
     q, k, v = shapes["Q"], shapes["K"], shapes["V"]
     h = _heads(problem, q, k)
     kv = _kv_heads(problem, h, k, v)
     n, m = _lengths(problem, q, k)
     if v and v[-2] != m:
         side = "columns" if problem.vectors == "columns" else "rows"
-        raise InputError(f"has {v[-2]} {side}, expected {m}: one value for each key", key=_origin(problem, "V"))
+        raise InputError(f"has {v[-2]} {side}, expected {m}: one value for each key", key=key_of(problem, "V"))
     sizes = Sizes(n, m, h, kv, _width(problem, "Q", q, h), _width(problem, "K", k, kv), _width(problem, "V", v, kv))
     _check_output(problem, sizes)
     _check_square(problem, sizes)
@@ -137,7 +137,7 @@ def has_weights(problem: Problem) -> bool:
     return bool(problem.given("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V"))
 
 
-def _origin(problem: Problem, name: str) -> str:
+def key_of(problem: Problem, name: str) -> str:
     """The key that settles the width of Q, K or V."""
     if getattr(problem, name) is not None:
         return name

@@ -14,6 +14,7 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
+from attn_cli.engine.plan import key_of
 from attn_cli.engine.problem import Problem
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.trace import Recorder
@@ -124,7 +125,9 @@ def same_width(q: Named, k: Named, problem: Problem) -> None:
     """Raises InputError where a product of q and k is not possible."""
     d_q, d_k = q.value.shape[-1], k.value.shape[-1]
     if d_q != d_k:
-        side = "rows" if problem.vectors == "columns" else "columns"
+        side, key = "rows" if problem.vectors == "columns" else "columns", key_of(problem, "K")
         raise InputError(
-            f"has {d_k} {side} a head, expected {d_q}, as Q has, so that every query can be multiplied with every key", key="K"
+            f"{'' if key == 'K' else 'makes K, which '}has {d_k} {side} a head, expected {d_q}, as Q has, "
+            "so that every query can be multiplied with every key",
+            key=key,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import show
+from attn_cli.files.keys import canonical, known
 from attn_cli.files.rows import Rows, Unusual, marked, replaced
 from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
 
@@ -168,6 +170,9 @@ class _Reader:
         if (tab := _tab(lines, line)) is not None:
             line, column = tab
             message = "a tab is used for indentation; YAML wants blanks there: replace the tab by two blanks"
+        elif (glued := _glued(lines, line)) is not None:
+            line, column = glued
+            message = "a key is followed by a colon and a blank, as in X: [[1, 0], [0, 1]]"
         elif rest[:1] in ("@", "`", "%") or ("cannot start any token" in problem and rest[:1]):
             message = f"a text may not start with {rest[:1]} here: put it in quotes"
         elif rest[:1] in ("*", "&") or "alias" in problem or "anchor" in (why.context or "") or "anchor" in problem:
@@ -204,6 +209,15 @@ def _single(node: Node) -> Node:
     if isinstance(node, Rows) and len(node.array) > 1:
         raise Unusual("rows of numbers outside a list")
     return node
+
+
+def _glued(lines: list[str], last: int) -> tuple[int, int] | None:
+    """Line and column behind a colon that follows a known key without a blank, `X:[[1]]`, on one of the last two lines."""
+    for number in (last, last - 1):
+        match = re.match(r"\s*(\w+):(?=\S)", lines[number - 1]) if 0 < number <= len(lines) else None
+        if match and canonical(match[1], known()):
+            return number, match.end() + 1
+    return None
 
 
 def _tab(lines: list[str], line: int) -> tuple[int, int] | None:

@@ -43,7 +43,7 @@ BROKEN = [
     ({**WEIGHTS, "b_Q": one((1, 2))}, "b_Q: is 1 × 2, expected one number a column"),
     (
         {**WEIGHTS, "W_K": one((4, 3))},
-        "K: has 3 columns a head, expected 2, as Q has, so that every query can be multiplied with every key",
+        "W_K: makes K, which has 3 columns a head, expected 2, as Q has, so that every query can be multiplied with every key",
     ),
     ({"X": one(4)}, "X: is one row of 4, expected a matrix"),
     ({"X": one((2, 3, 4))}, "X: is 2 × 3 × 4, expected a matrix"),

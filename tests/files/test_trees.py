@@ -62,6 +62,7 @@ def test_a_file_that_says_nothing_is_nothing(text):
         ("t: [@x]\n", "p:1:5: a text may not start with @ here: put it in quotes"),
         ("t: [%]\n", "p:1:5: a text may not start with % here: put it in quotes"),
         ("t: ['m, b]\n", "p:1:5: the quote that opens here is never closed: close it, or put a text that holds a quote in other quotes"),
+        ("K: 1\nQ:[[1]]\nV: 2\n", "p:2:3: a key is followed by a colon and a blank, as in X: [[1, 0], [0, 1]]"),
         ("t: a: b\n", "p:1:5: a colon and a blank make a key here: put a text that holds ': ' in quotes, or mend the indentation"),
         (
             "X: [[1. 0.5]\n    [2. 3.]]\n",
