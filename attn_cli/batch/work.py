@@ -214,7 +214,8 @@ def _save(target: str, result: str | bytes) -> None:
 
     folder = os.path.dirname(target)
     try:
-        os.makedirs(folder or ".", exist_ok=True)
+        if not os.path.isdir(folder or "."):
+            os.makedirs(folder, exist_ok=True)
     except OSError as why:
         raise UsageError(f"{folder}: cannot be made: {(why.strerror or 'unknown reason').lower()}") from None
     with SAVING:

@@ -26,12 +26,15 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 def encode(value: Any) -> str:
     """On one line, in plain sight."""
-    text = _encode(value)
+    return _seen(_encode(value))
+
+
+def _seen(text: str) -> str:
     return text if text.isascii() else re.sub(_UNSEEN, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return _laid_out(document(trace, style, notes)) + "\n"
+    return _seen(_laid_out(document(trace, style, notes))) + "\n"
 
 
 def document(trace: Trace, style: Style, notes: Sequence[Note]) -> dict[str, Any]:
@@ -90,12 +93,12 @@ def _plain(value: Any) -> Any:
 def _laid_out(value: Any, indent: str = "") -> str:
     """Indented, but every list of numbers or texts on one line."""
     if not isinstance(value, (dict, list)):
-        return encode(value)
+        return _encode(value)
     inner = indent + "  "
     if isinstance(value, dict):
         if not _any_nested(value.values()):
-            return encode(value)
-        parts = [f"{encode(str(name))}: {_laid_out(part, inner)}" for name, part in value.items()]
+            return _encode(value)
+        parts = [f"{_encode(str(name))}: {_laid_out(part, inner)}" for name, part in value.items()]
         ends = "{}"
     elif isinstance(value, list) and _any_nested(value):
         if (rows := _rows(value, inner)) is not None:
@@ -103,7 +106,7 @@ def _laid_out(value: Any, indent: str = "") -> str:
         parts = [_laid_out(part, inner) for part in value]
         ends = "[]"
     else:
-        return encode(value)
+        return _encode(value)
     return f"{ends[0]}\n{inner}{f',{chr(10)}{inner}'.join(parts)}\n{indent}{ends[1]}"
 
 
@@ -115,7 +118,7 @@ def _rows(value: list[Any], indent: str) -> str | None:
     """The rows of a matrix of numbers, a line each, written at once; None for anything else."""
     if not (isinstance(first := value[0], list) and first and isinstance(first[0], (float, int, NoneType))):
         return None
-    text = encode(value)
+    text = _encode(value)
     if text.count("[") != len(value) + 1 or '"' in text or "{" in text:
         return None
     return text[1:-1].replace("], [", f"],\n{indent}[")
