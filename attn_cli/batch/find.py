@@ -64,6 +64,8 @@ def identity(path: str | Path) -> object:
 
 def expand(pattern: str) -> list[Path]:
     """The files and folders that a path or pattern names. A name that exists is itself, brackets and all."""
+    if not pattern:
+        return []
     parts = Path(pattern).parts
     found = [Path()]
     for part in parts:

@@ -38,6 +38,8 @@ def begin(folder: Path, options: Mapping[str, Any]) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as why:
+        if folder.exists():
+            raise UsageError(f"{folder}: is a file; expected a folder for the results") from None
         raise UsageError(f"{folder}: cannot be made: {(why.strerror or 'unknown reason').lower()}") from None
     record = folder / RECORD
     if _read(record) != options:

@@ -69,14 +69,18 @@ def run(
         raise UsageError(
             "--resume keeps results in a folder: name it with -o" if output is None else "--resume has no place beside --check"
         )
+    if output == "":
+        raise UsageError("-o: found an empty name, expected a folder for the results")
     form, suffix = _format(look.format, output, check)
     kind = None if summary is None else _summary_kind(summary)
+    _known_steps(look.only or ())
     found = plan(_listed(paths), skip=None if output is None else Path(output))
     for path in found.missing:
         print(f"error: {one_line(path)}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
+    if not found.problems and not found.missing:
+        raise UsageError("standard input names no path; expected one a line")
     if not found.problems or (found.missing and fail_fast):
         return 2
-    _tell_links(found)
     tasks = [Task(str(path), None if output is None else os.path.join(output, f"{name}.{suffix}")) for path, name in found.problems]
     _spare_problems(found, tasks, summary)
     job = Job(look.style("compute", on_screen=False), form, check, given(settings), reading.encoding, reading.decimal)
@@ -86,6 +90,11 @@ def run(
         since = begin(Path(output), options_of(job))
         tidy(task.target for task in tasks if task.target)
         job = replace(job, since=since) if resume else job
+    if summary is not None:
+        from attn_cli.files.save import refuse_hopeless
+
+        refuse_hopeless(summary)
+    _tell_links(found)
     console = _Console(len(tasks), form if output is None else None, output is None, look.language())
     rows = []
     try:
@@ -173,8 +182,18 @@ def _summary_kind(path: str) -> str:
 
     suffix = Path(path).suffix.lower()
     if suffix not in SUMMARIES:
-        raise UsageError(f"--summary {path}: the name ends in {' or '.join(SUMMARIES)}")
+        raise UsageError(f"--summary {path or repr(path)}: expected a name that ends in {' or '.join(SUMMARIES)}")
     return suffix
+
+
+def _known_steps(names: Iterable[str]) -> None:
+    """Which steps there are depends on the problem; a name that is no step at all is found out before anything runs."""
+    from attn_cli.engine.registry import did_you_mean
+    from attn_cli.engine.trace import STEPS
+
+    for name in names:
+        if name not in STEPS:
+            raise UsageError(f"no step {name!r}{did_you_mean(name, list(STEPS))}; there are {', '.join(STEPS)}")
 
 
 def _spare_problems(found: Plan, tasks: Iterable[Task], summary: str | None) -> None:
@@ -199,6 +218,8 @@ def _listed(paths: Iterable[str]) -> Iterator[str]:
     """The paths; - stands for those on standard input, one a line."""
     for path in paths:
         if path == "-":
+            if sys.stdin is None:  # whoever started us closed it
+                raise UsageError("standard input is closed; expected paths there, one a line")
             yield from (name for line in sys.stdin.buffer if (name := os.fsdecode(line).rstrip("\r\n")))
         else:
             yield path

@@ -190,7 +190,10 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
     for spelled, node in tree:
         key = keys.canonical(spelled.text, names)
         if key is None:
-            raise InputError(keys.unknown(spelled.text, names), place=Place(file, spelled.line, spelled.column))
+            place = Place(file, spelled.line, spelled.column)
+            if spelled.text == "attn":
+                raise InputError("is a result that attn has written, expected a problem", place=place)
+            raise InputError(keys.unknown(spelled.text, names), place=place)
         _claim(found, key, spelled, file)
         _add(found, key, Value(node, file, reading.sign), reading, folder)
 

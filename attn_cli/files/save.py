@@ -19,7 +19,7 @@ def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> Non
     written to as it is. `durable` waits until the bytes are on the disk, so that the file is whole even after a power
     cut; however the program ends, it is whole without that. Raises UsageError, one line, when the file cannot be written.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     target = os.fspath(path) or "."
     try:
         found = _mode(target)
@@ -35,6 +35,17 @@ def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> Non
             _replace(target, data, found, durable)
     except OSError as why:
         raise UsageError(f"{path}: cannot be written: {_reason(why, target)}") from None
+
+
+def refuse_hopeless(path: str) -> None:
+    """Raises UsageError where `save` will fail, as far as one can tell before the work is done."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise UsageError(f"{path}: is a folder; expected the name of a file to write")
+    if not os.path.isdir(folder):
+        raise UsageError(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise UsageError(f"{path}: cannot be written: permission denied")
 
 
 def leftover(name: str) -> str | None:

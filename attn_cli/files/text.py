@@ -40,6 +40,8 @@ def read_bytes(path: str) -> Data:
         with open(path, "rb") as file:
             return _mapped(file) if path.lower().endswith(ARRAY_SUFFIXES) else _whole(file, path)
     except FileNotFoundError:
+        if os.path.islink(path):
+            raise InputError(f"is a link to {os.readlink(path)}, which is not there", place=Place(path)) from None
         raise InputError(f"there is no such file{_nearby(path)}", place=Place(shown(path))) from None
     except (OSError, ValueError) as why:
         if os.path.isdir(path):

@@ -185,7 +185,49 @@ def test_a_summary_of_an_unknown_kind_is_refused_before_anything_runs(here, caps
     assert not (here / "out").exists()
 
 
-@pytest.mark.parametrize("path", ["none/*.yaml", "missing.yaml", "empty"])
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--summary", "none/s.csv"], "none/s.csv: cannot be written: there is no folder"),
+        (["--summary", "s.csv"], "s.csv: is a folder; expected the name of a file to write"),
+        (["-o", "a.yaml"], "a.yaml: is a file; expected a folder for the results"),
+        (["-o", ""], "-o: found an empty name, expected a folder for the results"),
+        (["--only", "weigths"], "no step 'weigths' (did you mean 'weights'?); there are Q, K, V,"),
+    ],
+)
+def test_what_can_never_be_written_is_refused_on_one_line_before_anything_runs(argv, said, here, capsys):
+    write(here, "a.yaml")
+    (here / "s.csv").mkdir()
+    (here / "bad.yaml").write_text("nonsense")
+    assert main(["batch", "a.yaml", "bad.yaml", *argv]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {said}")
+    assert err.count("\n") == 1
+
+
+def test_a_summary_may_stand_in_the_new_folder_of_the_results(here):
+    write(here, "a.yaml")
+    assert main(["batch", "a.yaml", "-o", "out", "--summary", "out/s.csv"]) == 0
+    assert results(here / "out") == ["a.yaml.json", "s.csv"]
+
+
+def test_an_earlier_result_that_is_given_as_a_problem_is_told_by_its_name(here, capsys):
+    write(here, "a.yaml")
+    assert main(["batch", "a.yaml", "-o", "out"]) == 0
+    assert main(["batch", "out"]) == 1
+    assert "a.yaml.json:2:3: is a result that attn has written, expected a problem" in capsys.readouterr().err
+
+
+def test_file_names_that_are_no_text_do_no_harm(here, capfdbinary):
+    name = os.fsdecode(b"p\xff.yaml")
+    write(here, name)
+    assert main(["batch", ".", "-o", "out", "--summary", "s.csv"]) == 0
+    assert os.fsencode(name) in (here / "s.csv").read_bytes()
+    assert results(here / "out") == [f"{name}.json"]
+
+
+@pytest.mark.parametrize("path", ["none/*.yaml", "missing.yaml", "empty", ""])
 def test_what_matches_nothing_is_an_error(path, here, capsys):
     (here / "empty").mkdir()
     assert main(["batch", path]) == 2
@@ -203,6 +245,15 @@ def test_a_dash_reads_the_paths_from_standard_input(here, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a b.yaml\n\nc.yaml\r\n")))
     assert main(["batch", "-"]) == 0
     assert [line.split(" scaled")[0] for line in capsys.readouterr().out.splitlines()] == ["done   a b.yaml", "done   c.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"), [(None, "standard input is closed"), (SimpleNamespace(buffer=io.BytesIO(b"\n\n")), "standard input names no path")]
+)
+def test_without_any_path_on_standard_input_it_says_so(stdin, said, here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["batch", "-"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {said}")
 
 
 def test_a_result_never_replaces_a_problem(here):
