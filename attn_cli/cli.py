@@ -6,6 +6,7 @@ starting up stays cheap.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -106,9 +107,17 @@ def _open_streams() -> None:
     sys.stdout = sys.stdout or io.StringIO()  # None where whoever started us closed it
     sys.stderr = sys.stderr or io.StringIO()
     chosen = os.environ.get("PYTHONIOENCODING")
+    codecs.register_error("as_in_json", _as_in_json)
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(**({"errors": "backslashreplace"} if chosen else {"encoding": "utf-8", "errors": errors}))
+            stream.reconfigure(**({"errors": "as_in_json"} if chosen else {"encoding": "utf-8", "errors": errors}))
+
+
+def _as_in_json(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding that somebody chose does not hold, spelled so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
 
 
 def _drop_output() -> None:

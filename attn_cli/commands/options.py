@@ -108,9 +108,10 @@ def terminal_width() -> int:
 
 
 def wants_color() -> bool:
-    if os.environ.get("NO_COLOR"):
+    forced = os.environ.get("FORCE_COLOR")
+    if os.environ.get("NO_COLOR") or forced in ("0", "false"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(forced) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def grouped(function: Callable[..., object]) -> Callable[..., object]:

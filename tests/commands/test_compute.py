@@ -94,6 +94,18 @@ def test_a_problem_comes_from_standard_input(problem, capsys):
     assert json.loads(done.stdout) == computed(capsys, problem)
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_json_stays_json_in_every_encoding(encoding):
+    done = subprocess.run(
+        [*ATTN, "compute", "-", "--format", "json"],
+        input="X: [[1]]\ntokens: [é猫🎉]\n".encode(),
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.decode(encoding))["query_tokens"] == ["é猫🎉"]
+
+
 def test_the_suffix_of_the_output_tells_the_format_and_an_explicit_one_wins(problem, tmp_path, capsys):
     assert main(["compute", problem, "-o", "a.json"]) == 0
     assert main(["compute", problem, "-o", "b.txt", "--format", "json"]) == 0
@@ -132,6 +144,7 @@ def test_a_file_never_holds_colour(problem, tmp_path, monkeypatch):
         ({}, "table", False),
         ({"FORCE_COLOR": "1"}, "table", True),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "table", False),
+        ({"FORCE_COLOR": "0"}, "table", False),
         ({"FORCE_COLOR": "1"}, "plain", False),
         ({"FORCE_COLOR": "1"}, "json", False),
     ],
