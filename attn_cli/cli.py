@@ -10,7 +10,9 @@ import codecs
 import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from typing import TextIO
 
 from attn_cli import __version__
 from attn_cli.errors import UsageError
@@ -111,6 +113,28 @@ def _open_streams() -> None:
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(**({"errors": "as_in_json"} if chosen else {"encoding": "utf-8", "errors": errors}))
+    if not isinstance(sys.stderr, _Remarks):
+        sys.stderr = _Remarks(sys.stderr)
+
+
+class _Remarks:
+    """Standard error. That nobody listens to remarks is no reason to lose the result."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def _as_in_json(error: UnicodeError) -> tuple[str, int]:

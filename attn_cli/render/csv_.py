@@ -18,7 +18,7 @@ from attn_cli.render.text import visible
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    tables = [(block.step, matrix) for block in page(trace, style, notes).blocks for matrix in block.matrices]
+    tables = [(block.step, matrix) for block in page(trace, style, notes, read=False).blocks for matrix in block.matrices]
     if len(tables) == 1:
         return "".join(_table(tables[0][1]))
     return "\n".join("".join([_line([step.name, *_which(step, matrix, trace)]), *_table(matrix)]) for step, matrix in tables)

@@ -205,10 +205,11 @@ class Page(NamedTuple):
     trace: Trace
 
 
-def page(trace: Trace, style: Style, notes: Sequence[Note] | None = None) -> Page:
-    """The page of a trace. Raises InputError for a step in `style.only` that is not there, UsageError for one too long to read."""
+def page(trace: Trace, style: Style, notes: Sequence[Note] | None = None, *, read: bool = True) -> Page:
+    """The page of a trace. Raises InputError for a step in `style.only` that is not there; where it will be `read` by
+    people, UsageError for one too long for that."""
     numbers = sum(step.value.size for step in shown_steps(trace, style))
-    if numbers > READABLE and not style.cells:
+    if read and numbers > READABLE and not style.cells:
         raise UsageError(
             f"these steps have {numbers:,} numbers, more than anyone reads; "
             "write them to a .npz, .json or .csv file, or name fewer with --only"

@@ -207,3 +207,14 @@ def test_a_table_fills_the_terminal_in_colour(problem):
             pass
     os.close(reader)
     assert b"\x1b[" in seen
+
+
+@pytest.mark.parametrize(("file", "code"), [("p.yaml", 0), ("nope.yaml", 2)])
+def test_that_nobody_listens_to_remarks_changes_nothing_else(file, code, problem):
+    nobody, writer = os.pipe()
+    os.close(nobody)
+    argv = [*ATTN, "compute", file, "--mode", "hard", "--format", "json"]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=writer, check=False)
+    os.close(writer)
+    assert done.returncode == code
+    assert bool(done.stdout) == (code == 0)

@@ -247,6 +247,14 @@ def test_unseen_characters_in_labels_survive_in_json_and_svg(label: str) -> None
     ElementTree.fromstring(shown(trace, "svg"))
 
 
+def test_what_is_too_long_to_read_is_still_written_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attn_cli.render.page.READABLE", 3)
+    trace = textbook()
+    with pytest.raises(UsageError, match="more than anyone reads"):
+        shown(trace, "plain")
+    assert all(shown(trace, form) for form in ("csv", "json", "yaml"))
+
+
 def test_a_label_of_several_lines_is_one_quoted_cell() -> None:
     told = shown(textbook(tokens=("a\n\nb\n", "b", "c")), "csv", only=("weights",))
     assert next(csv.reader(io.StringIO(told)))[1] == "a\n\nb\n"
