@@ -136,7 +136,9 @@ def constant(value: float) -> Num:
 
 
 def _bracket(e: Expr, text: str, binds: int, left: str, right: str) -> str:
-    return f"{left}{text}{right}" if e.binds < binds else text
+    """A number is judged by what is shown of it: its name needs no brackets where its negative value would."""
+    loose = text.startswith("-") and binds > SUM if isinstance(e, Num) else e.binds < binds
+    return f"{left}{text}{right}" if loose else text
 
 
 # ------------------------------------------------------------------ the operators

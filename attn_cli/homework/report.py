@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer, units
 from attn_cli.homework.explain import Book, Named
 from attn_cli.homework.places import ORDER, holder
-from attn_cli.homework.verdicts import CARRIED, MISSING, RIGHT, ROUNDED, VERDICTS, WRONG, Marked, Work
+from attn_cli.homework.verdicts import CARRIED, MASKED, MISSING, RIGHT, ROUNDED, VERDICTS, WRONG, Marked, Work
 
 Cell = tuple[int, ...]
 
@@ -31,6 +32,11 @@ class Precision:
     """Largest, absolute."""
     ulps: float
     """Largest, in units in the last place of its dtype."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether a distance can be told: not where a NaN or an infinity stands against a number."""
+        return math.isfinite(self.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +199,9 @@ def _precision(answer: Answer, expected: Array) -> Precision | None:
     if not isinstance(answer.rounding, np.dtype):
         return None
     finite = np.isfinite(expected) & np.isfinite(answer.value)
+    closed = (expected == -np.inf) & (answer.value <= MASKED)
+    if (answer.given & ~finite & ~closed).any():
+        return Precision(str(answer.rounding), np.inf, np.inf)
     error = np.abs(answer.value[finite] - expected[finite])
     ulp = units(expected[finite], answer.rounding)
     return Precision(

@@ -81,10 +81,10 @@ def _block(block: Block, style: Style) -> Iterator[str]:
     if formula.expr is None:
         yield prose(formula.plain())
     else:
-        told = r",\qquad ".join([formula.tex(), *formula.with_numbers_tex()])
+        told = r",\qquad ".join([formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()])
         yield rf"\[ {told} \]"
-    for told in formula.where():
-        yield prose(told)
+    if formula.masked:
+        yield prose(text("mask", style.lang))
         yield ""
     for matrix in block.matrices:
         yield from _matrix(matrix, style)

@@ -47,7 +47,9 @@ def _block(block: Block, style: Style) -> Iterator[str]:
     title, formula = block.title[:1].upper() + block.title[1:], block.formula
     given = formula.expr is None
     yield f"## {block.number}. {escaped(title)}" + (f" ({escaped(formula.plain())})" if given else f": ${_math(formula.tex())}$")
-    told = [*(f"${_math(one)}$" for one in formula.with_numbers_tex()), *map(escaped, formula.where())]
+    told = [f"${_math(one)}$" for one in (*formula.where_tex(), *formula.with_numbers_tex())]
+    if formula.masked:
+        told.append(escaped(text("mask", style.lang)))
     if told:
         yield ", ".join(told)
     for matrix in block.matrices:

@@ -165,6 +165,10 @@ class Formula(NamedTuple):
         mask = [text("mask", self.lang)] if self.masked else []
         return [*(formula.plain() for formula in self.hidden), *mask]
 
+    def where_tex(self) -> list[str]:
+        """The formulas among `where`, as TeX."""
+        return [formula.tex() for formula in self.hidden]
+
     def with_numbers_tex(self) -> list[str]:
         signs = {"=": "=", "≈": r"\approx"}
         return [f"{expr.tex(str_of)} {'=' if w.parts else signs[w.sign]} {w.tex()}" for expr, w in self.numbers]

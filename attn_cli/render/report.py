@@ -125,8 +125,11 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style, wanted
     for note in step.notes:
         yield note_text(note, lang)
     if step.precision is not None:
-        error, ulps = f"{step.precision.error:.3g}", f"{step.precision.ulps:.3g}"
-        yield text("check.precision", lang, error=error, ulps=ulps, dtype=step.precision.dtype)
+        if not step.precision.finite:
+            yield text("check.not_finite", lang)
+        else:
+            error, ulps = f"{step.precision.error:.3g}", f"{step.precision.ulps:.3g}"
+            yield text("check.precision", lang, error=error, ulps=ulps, dtype=step.precision.dtype)
 
 
 def mistake_text(code: str, lang: str) -> str:
@@ -271,7 +274,9 @@ def document(report: Report, style: Style, wanted: Wanted) -> dict[str, Any]:
         one["earned"], one["possible"] = tidy(step.points * step.share), tidy(step.points)
         one["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in step.notes]
         if step.precision is not None:
-            one["precision"] = {"dtype": step.precision.dtype, "error": step.precision.error, "ulps": step.precision.ulps}
+            known = step.precision.finite
+            error, ulps = (step.precision.error, step.precision.ulps) if known else (None, None)
+            one["precision"] = {"dtype": step.precision.dtype, "error": error, "ulps": ulps}
         steps.append(one)
     return {
         **({"file": report.file} if report.file is not None else {}),

@@ -147,7 +147,7 @@ rows are queries · softmax along each row · 1 = may attend · $\sqrt{d_k} = \s
 
 ## 1. Attention weights: $A = \frac{E}{Z}$
 
-E = exp(S), Z = row sum(E)
+$E = \exp\left(S\right)$, $Z = \mathrm{row\ sum}\left(E\right)$
 
 |     |     x1 |     x2 |     x3 |      Σ |
 | --- | -----: | -----: | -----: | -----: |

@@ -124,6 +124,7 @@ TEXT = {
     "check.mistake": "likely slip: {text}",
     "check.no_mistake": "no known slip gives these numbers; compare with the line above",
     "check.also": "the same numbers would come from: {codes}",
+    "check.not_finite": "a cell is NaN or infinite where a number belongs, or a number where the score is closed",
     "check.precision": "largest error {error} ({ulps} units in the last place of {dtype})",
     "check.departs": "first step that departs: {step}",
     "check.no_departure": "no step departs beyond rounding",

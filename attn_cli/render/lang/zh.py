@@ -124,6 +124,7 @@ TEXT = {
     "check.mistake": "可能的错误：{text}",
     "check.no_mistake": "没有已知的错误能得到这些数；请与上面的算式对照",
     "check.also": "下列错误会得到同样的数：{codes}",
+    "check.not_finite": "有的单元格在应为数的地方是 NaN 或无穷，或在应被遮蔽的分数处给出了数",
     "check.precision": "最大误差 {error}（{dtype} 末位单位的 {ulps} 倍）",
     "check.departs": "最先偏离的步骤：{step}",
     "check.no_departure": "没有步骤的偏离超出舍入",
