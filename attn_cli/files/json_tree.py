@@ -124,7 +124,7 @@ class _Reader:
         start = self.at
         match = _STRING.match(self.text, start)
         if match is None:
-            raise self.error("this text is never closed by a double quote, or holds a line break")
+            raise self.error("this text is never closed by a double quote, or holds a line break or a tab: write \\n or \\t")
         self.at = match.end()
         text = match.group()[1:-1]
         if "\\" in text:

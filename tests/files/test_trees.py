@@ -99,6 +99,7 @@ def test_a_few_aliases_cannot_unfold_into_millions():
         ('{"X": 1/3}', "p:1:7: found '1/3'; JSON wants texts, fractions and roots in double quotes, \"1/3\""),
         ('{"X": 1, "X": 2}', "p:1:10: 'X' is given a second time; line 1 has it already: keep one of the two"),
         ("{'X': 1}", "p:1:2: expected a key in double quotes"),
+        ('{"t": "a\tb"}', "p:1:7: this text is never closed by a double quote, or holds a line break or a tab: write \\n or \\t"),
         ('{"X": 1', "p:1:8: the file ends inside the object that starts on line 1"),
         ('{"X" 1}', "p:1:6: expected ':' after the key 'X'"),
         ('{"X": 1} 2', "p:1:10: expected the end of the file here: a JSON file holds one value"),
