@@ -86,7 +86,7 @@ def _block(block: Block, style: Style) -> Iterator[str]:
     if formula.masked:
         yield prose(text("mask", style.lang))
         yield ""
-    for matrix in block.matrices:
+    for matrix in (*block.masks, *block.matrices):
         yield from _matrix(matrix, style)
 
 

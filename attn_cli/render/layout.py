@@ -138,7 +138,7 @@ def _tree(derivation: Derivation, style: Style) -> Iterator[Row]:
 def _drawn(block: Block, style: Style, skin: Skin) -> list[Row]:
     rows = [*_heading(block, style)]
     trace = style.detail == "trace"
-    drawn = [_figure(matrix, style, skin, indent=2 if trace and style.width >= 40 else 0) for matrix in block.matrices]
+    drawn = [_figure(matrix, style, skin, indent=2 if trace and style.width >= 40 else 0) for matrix in (*block.masks, *block.matrices)]
     for i, group in enumerate(_groups(drawn, style)):
         rows += [[], *group] if i else group
     return rows

@@ -52,7 +52,7 @@ def _block(block: Block, style: Style) -> Iterator[str]:
         told.append(escaped(text("mask", style.lang)))
     if told:
         yield ", ".join(told)
-    for matrix in block.matrices:
+    for matrix in (*block.masks, *block.matrices):
         if matrix.caption:
             yield f"*{escaped(matrix.caption)}*"
         yield "\n".join(_table(matrix))

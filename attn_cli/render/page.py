@@ -18,7 +18,7 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Close, Named, OneHot, Reindex, Weighted
 from attn_cli.engine.problem import Array
-from attn_cli.engine.trace import STEPS, Step, Trace
+from attn_cli.engine.trace import STEPS, Step, Trace, turned
 from attn_cli.errors import UsageError
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.style import Cell, Style, Worked
@@ -183,6 +183,8 @@ class Block(NamedTuple):
     title: str
     formula: Formula
     matrices: tuple[Matrix, ...]
+    masks: tuple[Matrix, ...] = ()
+    """In a trace, who may attend to whom, where the step closes cells: 1 where a query may attend."""
 
     @property
     def symbol(self) -> str:
@@ -359,7 +361,31 @@ def _conventions(trace: Trace, style: Style) -> Iterator[str]:
 # ------------------------------------------------------------------ blocks
 def _block(number: int, step: Step, trace: Trace, style: Style, names: Names) -> Block:
     formula = step_formula(step, trace, style)
-    return Block(number, step, step.name, step_title(step, trace, style.lang), formula, _matrices(step, trace, style, names))
+    masks = _masks(step, style, names) if style.detail == "trace" else ()
+    return Block(number, step, step.name, step_title(step, trace, style.lang), formula, _matrices(step, trace, style, names), masks)
+
+
+def _masks(step: Step, style: Style, names: Names) -> tuple[Matrix, ...]:
+    """The mask that closes cells of a step, once where every head has the same."""
+    if not isinstance(step.made.operation, Close):
+        return ()
+    allowed = np.broadcast_to(step.made.operation.allowed, step.made.value.shape)
+    blocks = (turned(step.name, allowed) if step.columns else allowed).reshape(-1, *step.value.shape[-2:])
+    blocks = blocks[:1] if (blocks == blocks[:1]).all() else blocks
+    rows, columns = (names.labels(axis, size) for axis, size in zip(step.axes[-2:], step.value.shape[-2:], strict=True))
+    captions = (
+        [text("mask.picture", style.lang)]
+        if len(blocks) == 1
+        else [f"{text('mask.picture', style.lang)}, {text('head', style.lang, number=i + 1)}" for i in range(len(blocks))]
+    )
+    return tuple(
+        Matrix(caption, block.astype(float), [[str(int(may)) for may in row] for row in block], rows, columns, None, False, _no_lines)
+        for caption, block in zip(captions, blocks, strict=True)
+    )
+
+
+def _no_lines() -> Iterator[Line]:
+    return iter(())
 
 
 def _numeric_parts(expr: Expr) -> Iterator[Expr]:

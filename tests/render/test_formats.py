@@ -374,3 +374,13 @@ def test_a_page_that_nobody_could_read_says_where_its_numbers_can_go() -> None:
     with pytest.raises(UsageError, match=r"722,400 numbers, more than anyone reads; write them to a \.npz"):
         FORMATS["plain"].compute(trace, Style())
     assert FORMATS["plain"].compute(trace, Style(only=("output",)))
+
+
+@pytest.mark.parametrize(("columns", "picture"), [(False, ["1  0  0", "1  1  0", "1  1  1"]), (True, ["1  1  1", "0  1  1", "0  0  1"])])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_trace_pictures_who_may_attend_to_whom_in_the_layout_of_the_text(heads: int, columns: bool, picture: list[str]) -> None:
+    layout = "columns" if columns else "rows"
+    trace = solve(Problem(X=x, heads=heads, mask=Mask(causal=True), vectors=layout, tokens=("a", "b", "c")))
+    shown = str(FORMATS["plain"].compute(trace, Style(detail="trace", only=("scores",))))
+    below = shown.split("who may attend to whom: 1 = may attend\n")[1].splitlines()
+    assert [line.strip().split("  ", 1)[1].strip() for line in below[1:4]] == picture

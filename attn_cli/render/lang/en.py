@@ -61,6 +61,7 @@ TEXT = {
     "of_query": "query {label}",
     "of_key": "key {label}",
     "chosen": "chosen",
+    "mask.picture": "who may attend to whom: 1 = may attend",
     "mask": "M = -∞ where closed, else 0",
     "closed": "closed by the mask",
     "copied": "the row of key {key}",

@@ -61,6 +61,7 @@ TEXT = {
     "of_query": "查询 {label}",
     "of_key": "键 {label}",
     "chosen": "选中",
+    "mask.picture": "谁可以关注谁：1 = 可以关注",
     "mask": "M 在屏蔽处为 -∞，其余为 0",
     "closed": "被掩码屏蔽",
     "copied": "键 {key} 的那一行",
