@@ -380,7 +380,7 @@ def test_a_page_that_nobody_could_read_says_where_its_numbers_can_go() -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_a_trace_pictures_who_may_attend_to_whom_in_the_layout_of_the_text(heads: int, columns: bool, picture: list[str]) -> None:
     layout = "columns" if columns else "rows"
-    trace = solve(Problem(X=x, heads=heads, mask=Mask(causal=True), vectors=layout, tokens=("a", "b", "c")))
+    trace = solve(Problem(X=np.eye(3, 2), heads=heads, mask=Mask(causal=True), vectors=layout, tokens=("a", "b", "c")))
     shown = str(FORMATS["plain"].compute(trace, Style(detail="trace", only=("scores",))))
     below = shown.split("who may attend to whom: 1 = may attend\n")[1].splitlines()
     assert [line.strip().split("  ", 1)[1].strip() for line in below[1:4]] == picture
