@@ -39,7 +39,8 @@ def run(
     no_answers: Annotated[bool, typer.Option("--no-answers", help="Say where, without the right numbers.")] = False,
     format: Annotated[str | None, typer.Option(metavar="NAME", help="table, json, csv, markdown or gradescope.")] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="DIR", help="Write one report a submission into this folder.")
+        str | None,
+        typer.Option("--output", "-o", metavar="DIR|FILE", help="Write one report a submission into this folder, or all into this file."),
     ] = None,
     decimals: Annotated[int, typer.Option(metavar="N", min=0, max=15, help="Decimals shown, at least.")] = 4,
     lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Language (default: from the locale).")] = None,
@@ -49,6 +50,7 @@ def run(
     attn check problem.yaml answers.yaml             mark one submission
     attn check problem.yaml                          mark the problem's own answers
     attn check problem.yaml class/*.yaml -o reports  a class, one report each
+    attn check problem.yaml class/*.yaml -o all.csv  a class, as a gradebook
     attn check problem.yaml kernel.npz               how far a program is off
 
     Mark worked numbers: what is right, where the first slip is, which slip it is, and what follows from it.
@@ -58,7 +60,8 @@ def run(
     from attn_cli.render.report import FORMATS, Wanted, class_table
 
     look = Look(decimals=decimals, lang=lang)
-    form = _format(format, FORMATS)
+    one_file = _one_file(output, FORMATS)
+    form = _format(format, one_file, FORMATS)
     loaded = load(problem, encoding=reading.encoding, decimal=reading.decimal)
     try:
         worth = _points(points or [], reading)
@@ -69,13 +72,14 @@ def run(
     style = _style(look, output is None)
     wanted = Wanted(answers=not no_answers, explain=explain)
     say(loaded.notes, look.language())
-    if output is not None:
+    if output is not None and not one_file:
         _save(reports, form, style, wanted, Path(output))
-        write(class_table(reports, _style(look, True)), None)
     elif len(reports) == 1 and isinstance(reports[0], Report):
-        write(form.one(reports[0], style, wanted), None)
+        write(form.one(reports[0], style, wanted), output)
     else:
-        write(form.many(reports, style, wanted), None)
+        write(form.many(reports, style, wanted), output)
+    if output is not None:
+        write(class_table(reports, _style(look, True)), None)
     for report in reports:
         if isinstance(report, Failed):
             print(f"error: {report.error}", file=sys.stderr)
@@ -155,11 +159,18 @@ def _names(files: Sequence[str | None]) -> list[str]:
 
 
 # ------------------------------------------------------------------ options
-def _format(name: str | None, formats: dict[str, Format]) -> Format:
+def _one_file(output: str | None, formats: dict[str, Format]) -> str | None:
+    """The suffix of the file that all reports go into; None where there is none, or a folder for one each."""
+    suffix = Path(output or "").suffix[1:]
+    return suffix if any(form.suffix == suffix for form in formats.values()) and not Path(output or "").is_dir() else None
+
+
+def _format(name: str | None, suffix: str | None, formats: dict[str, Format]) -> Format:
+    """The one that is named, else the first of the suffix, else a table."""
     from attn_cli.engine.registry import did_you_mean
 
     if name is None:
-        return formats["table"]
+        return next((form for form in formats.values() if form.suffix == suffix), formats["table"])
     if name not in formats:
         raise UsageError(f"no format {name!r}{did_you_mean(name, list(formats))}; there are {', '.join(formats)}")
     return formats[name]

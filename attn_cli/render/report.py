@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -28,6 +29,8 @@ GRID = 40
 """A grid shows so many rows."""
 ROWS = 12
 """So many rows are told as they should be, and so many wrong cells explained, unless all are asked for."""
+MANY = 512
+"""A step of more cells, such as a program's, has its verdicts counted instead of a grid."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,12 @@ def _step(step: StepReport, report: Report, style: Style, wanted: Wanted) -> Ite
 
 
 def _remarks(step: StepReport, shown: Step, report: Report, style: Style, wanted: Wanted) -> Iterator[str]:
-    """What is said below a step's grid."""
+    """What is said below a step's grid, or in its place."""
     lang = style.lang
+    counts = _counts(step)
+    if counts.total() > MANY:
+        told = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in counts.most_common())
+        yield text("check.counts", lang, counts=told)
     if step.verdict == "wrong":
         if step.first_wrong is None:
             yield _shape(step, shown, lang)
@@ -151,11 +158,12 @@ def _should_be(step: StepReport, report: Report, style: Style, wanted: Wanted) -
     if step.at is not None:
         yield text("check.so", style.lang, line=worked_line(shown, step.at, style, names).plain(style.fold, style.lang))
     rows = [(at, row) for at, row, cells in _rows_of(step) if step.first_wrong is None or "wrong" in cells]
-    for at, row in rows[: None if style.full else ROWS]:
+    some = 1 if _counts(step).total() > MANY else ROWS
+    for at, row in rows[:some]:
         numbers = "  ".join(style.number(math.nan if x is None else float(x)) for x in row)
         yield f"{text('check.should_be', style.lang, row=_row_name(step, shown, at, names))} {numbers}"
-    if len(rows) > ROWS and not style.full:
-        yield text("check.more_rows", style.lang, count=len(rows) - ROWS)
+    if len(rows) > some:
+        yield text("check.more_rows", style.lang, count=len(rows) - some)
     if wanted.explain and step.at is not None:
         for at in _wrong_cells(step, shown):
             if at != step.at:
@@ -192,7 +200,9 @@ def _wrong_cells(step: StepReport, shown: Step) -> Iterator[tuple[int, ...]]:
 
 
 def _grids(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Row]:
-    """The numbers as they were written, each with its mark."""
+    """The numbers as they were written, each with its mark; nothing where they are too many."""
+    if _counts(step).total() > MANY:
+        return
     names = Names(report.trace)
     same = np.shape(np.array(step.cells, object)) == shown.value.shape
     axes = shown.axes[-2:] if same else ("", "")
@@ -217,6 +227,19 @@ def _grids(step: StepReport, shown: Step, report: Report, style: Style) -> Itera
     yield from visit(step.cells, step.written, ())
 
 
+def _counts(step: StepReport) -> Counter[str]:
+    """How many cells have which verdict."""
+
+    def visit(cells: Any) -> Iterator[str]:
+        if isinstance(cells, list):
+            for part in cells:
+                yield from visit(part)
+        else:
+            yield cells
+
+    return Counter(visit(step.cells))
+
+
 def _grid(rows: list[list[str]], words: list[list[str]], down: Sequence[str], across: Sequence[str], style: Style) -> Iterator[Row]:
     """Blocks of columns, as many as fit the terminal."""
     columns = [
@@ -235,13 +258,13 @@ def _grid(rows: list[list[str]], words: list[list[str]], down: Sequence[str], ac
         for j in range(first, last):
             head += [("  ", ""), (right(across[j] + "  ", widths[j]), "label")]
         yield head
-        for i, label in enumerate(down if style.full else down[:GRID]):
+        for i, label in enumerate(down[:GRID]):
             line: Row = [("  ", ""), (left(label, margin), "label")]
             for j in range(first, last):
                 verdict, told = columns[j][i]
                 line += [("  ", ""), (right(told, widths[j]), verdict)]
             yield line
-        if len(down) > GRID and not style.full:
+        if len(down) > GRID:
             yield [("  ", ""), (text("check.more_rows", style.lang, count=len(down) - GRID), "remark")]
         first = last
 
@@ -306,7 +329,7 @@ def markdown(report: Report, style: Style, wanted: Wanted) -> str:
         precise = replace(style, decimals=max(style.decimals, _decimals(step.written)))
         score = f"{_points(step.points * step.share)}/{_points(step.points)}"
         lines += ["", f"### {MARKS[step.verdict]} {_escaped(step.name)}: {text(f'check.{step.verdict}', style.lang)} ({score})", ""]
-        lines += _markdown_grids(step.cells, step.written)
+        lines += _markdown_grids(step.cells, step.written) if _counts(step).total() <= MANY else []
         remarks = [f"- {_escaped(told)}" for told in _remarks(step, shown, report, precise, wanted)]
         lines += ["", *remarks] if remarks else []
     return "\n".join(lines).rstrip() + "\n"

@@ -119,6 +119,18 @@ def test_a_class_has_a_gradebook_a_summary_and_a_report_each(run, tmp_path):
     assert [(test["name"], test["score"], test["max_score"]) for test in result["tests"]] == [("weights", 1, 1), ("output", 0.833333333, 1)]
 
 
+def test_a_file_name_after_o_takes_all_reports_in_the_format_of_its_suffix(run, tmp_path):
+    for name, options in {"all.csv": ["--format", "csv"], "all.json": ["--format", "json"], "all.md": ["--format", "markdown"]}.items():
+        code, printed, _ = run("problem.yaml", "ann.yaml", "ben.yaml", *options)
+        assert code == 1
+        code, out, _ = run("problem.yaml", "ann.yaml", "ben.yaml", "-o", name)
+        assert (code, (tmp_path / name).read_text(encoding="utf-8")) == (1, printed)
+        assert "2 submissions" in out
+    _, printed, _ = run("problem.yaml", "ben.yaml", "--format", "gradescope")
+    run("problem.yaml", "ben.yaml", "--format", "gradescope", "-o", "results.json")
+    assert (tmp_path / "results.json").read_text(encoding="utf-8") == printed
+
+
 def test_points_may_be_asked_for_and_carried_cells_may_cost(run):
     _, out, _ = run("problem.yaml", "ann.yaml", "--points", "weights=3", "--points", "scores=2", "--format", "json")
     report = json.loads(out)
@@ -143,6 +155,19 @@ def test_full_precision_tells_how_far_off_and_where_it_departs(run, tmp_path):
     assert code == 1
     assert "units in the last place of float32" in out
     assert "first step that departs: weights" in out
+
+
+def test_a_program_of_many_cells_has_its_verdicts_counted(run, tmp_path):
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(2, 20, 4)) for _ in range(3))
+    np.savez(tmp_path / "many.npz", Q=q, K=k, V=v, heads=2)
+    scores = q @ k.transpose(0, 2, 1) / 2
+    np.savez(tmp_path / "kernel.npz", scores=np.where(np.arange(20) == 7, -scores, scores))
+    for form in ("table", "markdown"):
+        _, out, _ = run("many.npz", "kernel.npz", "--format", form)
+        assert "too many numbers for a grid: 760 ✓  40 ✗" in out
+        assert len(out.splitlines()) < 24
+    assert "760 ✓  40 ✗" in run("many.npz", "kernel.npz", "--lang", "zh")[1]
 
 
 def test_a_program_in_half_precision_rounds_its_inputs_too(tmp_path):

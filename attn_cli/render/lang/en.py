@@ -130,6 +130,7 @@ TEXT = {
     "check.departs": "first step that departs: {step}",
     "check.no_departure": "no step departs beyond rounding",
     "check.more_rows": "… {count} more rows",
+    "check.counts": "too many numbers for a grid: {counts}; --format json tells of each",
     "class.title": "{count} submissions",
     "class.marks": "marks: lowest {low}, middle {middle}, highest {high} of {possible}; all right: {right}",
     "class.unreadable": "could not be read: {count}",
