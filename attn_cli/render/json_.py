@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from types import NoneType
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,29 +18,37 @@ from attn_cli.render.lang import note_text
 from attn_cli.render.page import Formula, default_title, shown_steps, step_title
 from attn_cli.render.style import Style
 
-NESTED = frozenset((dict, list))
-_UNSEEN = "[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+_UNSEEN = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 """Byte-order marks, marks of direction, controls, and bytes of file names that are no text: written as escapes."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
+class _Matrix(str):
+    """A matrix that is JSON already, on one line."""
+
+
+_NESTED = frozenset((dict, list, _Matrix))
+
+
 def encode(value: Any) -> str:
     """On one line, in plain sight."""
-    return _seen(_encode(value))
+    text = _encode(value)
+    return text if text.isascii() else _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _seen(text: str) -> str:
-    return text if text.isascii() else re.sub(_UNSEEN, lambda found: f"\\u{ord(found[0]):04x}", text)
+_text = lru_cache(1024)(encode)
+"""The same for a text, of which most stand in result after result."""
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return _seen(_laid_out(document(trace, style, notes))) + "\n"
+    return _laid_out(document(trace, style, notes, _array)) + "\n"
 
 
-def document(trace: Trace, style: Style, notes: Sequence[Note]) -> dict[str, Any]:
-    """The result as JSON's own types. `weights` and `output` stand at the top too, where they are shown."""
+def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[[Array], Any] | None = None) -> dict[str, Any]:
+    """The result as JSON's own types, steps as `array` (or `plain_value`) makes them. `weights` and `output` stand at the
+    top too, where they are shown."""
     shown = shown_steps(trace, style)
-    values = {step.name: plain_value(step.value) for step in shown}
+    values = {step.name: (array or plain_value)(step.value) for step in shown}
     told: dict[str, Any] = {
         "attn": attn_cli.__version__,
         "title": trace.problem.title or default_title(trace, style.lang),
@@ -90,35 +98,28 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _laid_out(value: Any, indent: str = "") -> str:
-    """Indented, but every list of numbers or texts on one line."""
-    if not isinstance(value, (dict, list)):
-        return _encode(value)
-    inner = indent + "  "
-    if isinstance(value, dict):
-        if not _any_nested(value.values()):
-            return _encode(value)
-        parts = [f"{_encode(str(name))}: {_laid_out(part, inner)}" for name, part in value.items()]
-        ends = "{}"
-    elif isinstance(value, list) and _any_nested(value):
-        if (rows := _rows(value, inner)) is not None:
-            return f"[\n{inner}{rows}\n{indent}]"
-        parts = [_laid_out(part, inner) for part in value]
-        ends = "[]"
-    else:
-        return _encode(value)
-    return f"{ends[0]}\n{inner}{f',{chr(10)}{inner}'.join(parts)}\n{indent}{ends[1]}"
+def _array(array: Array) -> Any:
+    """As `plain_value`, but every matrix as JSON, encoded at once."""
+    if array.ndim > 2:
+        return [_array(part) for part in array]
+    if array.ndim < 2:
+        return plain_value(array)
+    try:
+        return _Matrix(_encode(array.tolist()))
+    except ValueError:  # some number is not finite
+        return _Matrix(_encode(plain_value(array)))
 
 
-def _any_nested(parts: Iterable[Any]) -> bool:
-    return not NESTED.isdisjoint(map(type, parts))
-
-
-def _rows(value: list[Any], indent: str) -> str | None:
-    """The rows of a matrix of numbers, a line each, written at once; None for anything else."""
-    if not (isinstance(first := value[0], list) and first and isinstance(first[0], (float, int, NoneType))):
-        return None
-    text = _encode(value)
-    if text.count("[") != len(value) + 1 or '"' in text or "{" in text:
-        return None
-    return text[1:-1].replace("], [", f"],\n{indent}[")
+def _laid_out(value: Any, line: str = "\n") -> str:
+    """Indented, but every list of numbers or texts on one line. `line` is a line break with the indentation after it."""
+    kind, inner = type(value), line + "  "
+    if kind is str:
+        return _text(value)
+    if kind is _Matrix:
+        return f"[{inner}{value[1:-1].replace('], [', f'],{inner}[')}{line}]"
+    if kind is dict and not _NESTED.isdisjoint(map(type, value.values())):
+        parts = [f"{_text(name)}: {_laid_out(part, inner)}" for name, part in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
+    if kind is list and not _NESTED.isdisjoint(map(type, value)):
+        return f"[{inner}{f',{inner}'.join([_laid_out(part, inner) for part in value])}{line}]"
+    return encode(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import unicodedata
 from typing import Any
@@ -18,7 +19,9 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.trace import Trace
 from attn_cli.errors import InputError, UsageError
+from attn_cli.render.derivation import example
 from attn_cli.render.formats import FORMATS, format_of
+from attn_cli.render.json_ import document
 from attn_cli.render.style import Style
 
 X = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]], float)
@@ -316,6 +319,32 @@ def test_json_has_all_digits_and_nothing_else_but_json() -> None:
     assert [s for s in told["steps"] if s["name"] == "scores"][0]["value"] == [[1, None, None], [0, 1, None], [0.5, 0.5, 1]]
     assert told["settings"]["scale"] == 0.5
     assert told["notes"] == [{"code": "no_weights", "text": "no weights are given, so Q = K = V = X"}]
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """What the layout of JSON is, said plainly: indented, but what holds no lists or mappings is on one line."""
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    if not any(isinstance(part, (dict, list)) for part in parts):
+        told = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return "".join(json.dumps(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") else c for c in told)
+    inner = indent + "  "
+    lines = [laid_out(part, inner) for part in parts]
+    if isinstance(value, dict):
+        lines = [f"{laid_out(name)}: {line}" for name, line in zip(value, lines, strict=True)]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{begin}\n{inner}{(',' + chr(10) + inner).join(lines)}\n{indent}{end}"
+
+
+@pytest.mark.parametrize("detail", ["compute", "trace"])
+def test_json_is_laid_out_as_its_plain_definition_says(trace: Trace, detail: Any) -> None:
+    notes = [*trace.notes, Note("saturated", {"row": "], [\u202e", "number": 2, "largest": 0.5}), Note("unheard_of", {"a": math.nan})]
+    style = Style(detail=detail, cells=(example(trace, trace.step("weights")),))
+    assert shown(trace, "json", notes, detail=detail, cells=style.cells) == laid_out(document(trace, style, notes)) + "\n"
+
+
+def test_json_keeps_odd_labels_apart_from_its_own_brackets() -> None:
+    trace = textbook(title="}, {\n\x00", tokens=('"], ["', "[[1.0], [2.0]]", "null"), mask=Mask(causal=True), heads=2)
+    assert shown(trace, "json") == laid_out(document(trace, Style(), trace.notes)) + "\n"
 
 
 def test_json_lists_detail_steps_in_a_trace_or_where_they_are_asked_for() -> None:
