@@ -19,17 +19,17 @@ FOLDER_MARKS = {"x.csv", "q.csv", "scores.csv"}
 class Found:
     """A problem, and the names its result may take: the first that no other result has."""
 
-    path: Path
+    path: str
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
-    problems: tuple[tuple[Path, str], ...]
+    problems: tuple[tuple[str, str], ...]
     """Each problem, in the order given, with the name of its result (without the format's suffix)."""
     missing: tuple[str, ...]
     """Paths and patterns that match nothing."""
-    links: tuple[tuple[Path, Path], ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
     """Other names of problems, each with the name under which it is done."""
     files: frozenset[object] = frozenset()
     """The `identity` of every problem."""
@@ -38,7 +38,7 @@ class Plan:
 def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
     """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
     found: dict[object, Found] = {}
-    links: dict[Path, Path] = {}
+    links: dict[str, str] = {}
     missing = []
     for text in paths:
         here = [each for match in expand(text) for each in _problems(match, skip)]
@@ -53,7 +53,7 @@ def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
     return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found))
 
 
-def identity(path: str | Path) -> object:
+def identity(path: str) -> object:
     """The file itself, by whatever name, symbolic link or hard link it is reached."""
     try:
         info = os.stat(path)
@@ -85,16 +85,17 @@ def _matches(base: Path, part: str) -> Iterator[Path]:
 
 def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
     if not path.is_dir() or is_problem_folder(path):
-        yield Found(path, (_shown(path), _absolute(path)))
+        yield Found(str(path), (_shown(path), _absolute(path)))
         return
     own, absolute = path.resolve().name, _absolute(path)
     for folder, folders, files in _walk(path):
         within = [name for name in folders if is_problem_folder(Path(folder, name))]
         folders[:] = [name for name in folders if name not in within and (skip is None or not _same(Path(folder, name), skip))]
         beside, below = frozenset(files), Path(folder).relative_to(path).as_posix()
+        start = "" if folder == os.curdir else str(Path(folder))  # a.yaml rather than ./a.yaml
         for name in sorted([*within, *(name for name in files if _counts(name, beside))]):
             relative = name if below == "." else f"{below}/{name}"
-            yield Found(Path(folder, name), (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
+            yield Found(os.path.join(start, name), (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
 
 
 def is_problem_folder(path: Path) -> bool:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
 from attn_cli.batch.work import Row
-from attn_cli.homework.report import tidy
 from attn_cli.messages import one_line
-from attn_cli.render.json_ import encode
 
 COLUMNS = ("file", "ok", "score", "mode", "shapes", "seconds", "error")
 MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_wrong_cell", "mistake")
@@ -18,6 +14,9 @@ MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_w
 
 
 def summary_csv(rows: Sequence[Row], check: bool = False) -> str:
+    import csv
+    import io
+
     steps = list(dict.fromkeys(step for row in rows for step in row.points))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -26,11 +25,13 @@ def summary_csv(rows: Sequence[Row], check: bool = False) -> str:
         told = [row.file, _yes(row.ok), row.score, row.mode, shapes_text(row), f"{row.seconds:.6f}", row.error]
         marks = row.marks or {}
         told += [_cell(marks.get(column)) for column in MARKS] if check else []
-        writer.writerow([*told, *(_cell(tidy(row.points[step])) if step in row.points else "" for step in steps)])
+        writer.writerow([*told, *(row.points.get(step, "") for step in steps)])
     return out.getvalue()
 
 
 def summary_jsonl(rows: Sequence[Row], check: bool = False) -> str:
+    from attn_cli.render.json_ import encode
+
     return "".join(encode(_record(row, check)) + "\n" for row in rows)
 
 
@@ -56,7 +57,11 @@ def row_line(row: Row) -> str:
 
 def json_line(row: Row) -> str:
     """The problem's whole result as one line, or why there is none."""
-    return row.result or encode({"file": row.file, "error": row.error})
+    if row.result is not None:
+        return row.result
+    from attn_cli.render.json_ import encode
+
+    return encode({"file": row.file, "error": row.error})
 
 
 def counts(rows: Sequence[Row], left: int = 0) -> str:
@@ -96,7 +101,7 @@ def _record(row: Row, check: bool) -> dict[str, Any]:
         "seconds": round(row.seconds, 6),
         "error": row.error or None,
         **({column: marks.get(column) for column in MARKS} if check else {}),
-        **({"points": {step: tidy(points) for step, points in row.points.items()}} if check else {}),
+        **({"points": dict(row.points)} if check else {}),
     }
 
 

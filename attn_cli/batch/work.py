@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attn_cli.errors import AttnError, InputError, Place, UsageError
 from attn_cli.messages import describe, one_line
@@ -56,8 +56,7 @@ class Task:
     """Where the result goes; None where the row carries it."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What became of one problem."""
 
     file: str
@@ -65,7 +64,7 @@ class Row:
     seconds: float
     score: str = ""
     mode: str = ""
-    shapes: Mapping[str, int] = field(default_factory=dict)
+    shapes: Mapping[str, int] = {}
     error: str = ""
     warnings: tuple[Note, ...] = ()
     result: str | None = None
@@ -73,7 +72,7 @@ class Row:
     """Its result was there already."""
     marks: Mapping[str, Any] | None = None
     """What marking found, by column of a gradebook."""
-    points: Mapping[str, float] = field(default_factory=dict)
+    points: Mapping[str, float] = {}
     """What each step earned, where it was marked."""
     hopeless: bool = False
     """Nothing more can be written where the result should have gone."""
@@ -127,7 +126,7 @@ def _row(job: Job, task: Task) -> Row:
             raise loaded.locate(error) from error
     except Exception as error:
         return failed(task.path, error, time.perf_counter() - start)
-    return replace(row, seconds=time.perf_counter() - start)
+    return row._replace(seconds=time.perf_counter() - start)
 
 
 # ---- what is asked of a problem
@@ -152,7 +151,7 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
 
 def _marked(job: Job, task: Task, loaded: Loaded) -> Row:
     from attn_cli.files.claims import claims
-    from attn_cli.homework.report import Marker
+    from attn_cli.homework.report import Marker, tidy
     from attn_cli.render.report import FORMATS, Wanted
 
     if not loaded.answers:
@@ -170,8 +169,8 @@ def _marked(job: Job, task: Task, loaded: Loaded) -> Row:
         if task.target is not None:
             _save(task.target, text)
     warnings = tuple(note for note in (*loaded.notes, *marker.truth.notes) if note.warning)
-    points = {step.name: step.points * step.share for step in report.steps}
-    return replace(_told(task, marker.truth.settings, warnings=warnings, result=line), marks=_marks(report), points=points)
+    points = {step.name: tidy(step.points * step.share) for step in report.steps}
+    return _told(task, marker.truth.settings, warnings, line)._replace(marks=_marks(report), points=points)
 
 
 def _line(report: Report, style: Style, wanted: Any) -> str:
@@ -198,7 +197,7 @@ def _skipped(task: Task, loaded: Loaded) -> Row:
     from attn_cli.engine.plan import plan
     from attn_cli.engine.remarks import settings
 
-    return replace(_told(task, settings(loaded.problem, plan(loaded.problem.as_dtype()))), skipped=True)
+    return _told(task, settings(loaded.problem, plan(loaded.problem.as_dtype())))._replace(skipped=True)
 
 
 def _told(task: Task, settings: Mapping[str, Any], warnings: tuple[Note, ...] = (), result: str | None = None) -> Row:

@@ -73,7 +73,8 @@ def run(
         raise UsageError("-o: found an empty name, expected a folder for the results")
     form, suffix = _format(look.format, output, check)
     kind = None if summary is None else _summary_kind(summary)
-    _known_steps(look.only or ())
+    if look.only:
+        _known_steps(look.only)
     found = plan(_listed(paths), skip=None if output is None else Path(output))
     for path in found.missing:
         print(f"error: {one_line(path)}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
@@ -81,7 +82,7 @@ def run(
         raise UsageError("standard input names no path; expected one a line")
     if not found.problems or (found.missing and fail_fast):
         return 2
-    tasks = [Task(str(path), None if output is None else os.path.join(output, f"{name}.{suffix}")) for path, name in found.problems]
+    tasks = [Task(path, None if output is None else os.path.join(output, f"{name}.{suffix}")) for path, name in found.problems]
     _spare_problems(found, tasks, summary)
     job = Job(look.style("compute", on_screen=False), form, check, given(settings), reading.encoding, reading.decimal)
     if output is not None:
@@ -136,7 +137,8 @@ class _Console:
             self.clear()
         if not row.ok:
             print(f"error: {row.error}", file=sys.stderr)
-        say(row.warnings, self.lang, f"{one_line(row.file)}: ")
+        if row.warnings:
+            say(row.warnings, self.lang, f"{one_line(row.file)}: ")
         if self.rows:
             print(json_line(row) if self.form == "json" else row_line(row))
         self._draw()
@@ -209,7 +211,7 @@ def _spare_problems(found: Plan, tasks: Iterable[Task], summary: str | None) -> 
 def _tell_links(found: Plan) -> None:
     """A problem that has several names is done under the first of them; nobody shall look for the others in vain."""
     for other, first in found.links[:10]:
-        print(f"note: {one_line(str(other))} is the same file as {one_line(str(first))}, which is done once", file=sys.stderr)
+        print(f"note: {one_line(other)} is the same file as {one_line(first)}, which is done once", file=sys.stderr)
     if len(found.links) > 10:
         print(f"note: and {len(found.links) - 10} more names of files that are done once", file=sys.stderr)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_cli.batch import executors
-from attn_cli.batch.executors import Here, pieces
+from attn_cli.batch import executors, pool
+from attn_cli.batch.executors import pieces
 from attn_cli.batch.find import plan
 from attn_cli.batch.resume import tidy
 from attn_cli.batch.summary import progress
@@ -72,7 +72,7 @@ def test_a_pool_gives_what_one_process_gives(here, monkeypatch, capsys):
 
 def test_a_small_run_starts_no_processes(here, monkeypatch):
     problems(here / "in", 10)
-    monkeypatch.setattr(executors, "Pool", None)
+    monkeypatch.setattr(pool, "Pool", None)
     assert main(["batch", "in"]) == 0
     monkeypatch.setattr(executors, "PAYS", 0)
     assert main(["batch", "in", "--jobs", "1"]) == 0
@@ -84,7 +84,7 @@ def test_where_no_pool_can_be_made_the_work_is_done_here(here, monkeypatch):
 
     problems(here / "in", 3)
     monkeypatch.setattr(executors, "PAYS", 0)
-    monkeypatch.setattr(executors, "Pool", impossible)
+    monkeypatch.setattr(pool, "Pool", impossible)
     assert main(["batch", "in", "--jobs", "2"]) == 0
 
 
@@ -96,7 +96,7 @@ def deadly(job, tasks):
 
 
 def test_a_problem_that_ends_its_process_costs_its_own_row_only(here, monkeypatch):
-    monkeypatch.setattr(executors, "work", deadly)
+    monkeypatch.setattr(pool, "work", deadly)
     monkeypatch.setattr(executors, "PAYS", 0)
     monkeypatch.setattr(executors, "MOST", 3)
     rows = list(executors.run(Job(None), [Task(f"p{i:04}.yaml") for i in range(12)], jobs=2))
@@ -105,10 +105,42 @@ def test_a_problem_that_ends_its_process_costs_its_own_row_only(here, monkeypatc
     assert rows[5].error == "p0005.yaml: the process that worked this problem was ended; perhaps memory ran out"
 
 
-def test_an_executor_in_this_process_hands_on_what_goes_wrong():
-    assert Here().submit(divmod, 7, 2).result() == (3, 1)
-    with pytest.raises(ZeroDivisionError):
-        Here().submit(divmod, 1, 0).result()
+def test_starting_a_pool_leaves_the_libraries_to_the_workers(here):
+    """Whoever only hands out work and shows rows has no use for NumPy, nor for what marks homework."""
+    problems(here / "in", 2)
+    program = "; ".join(
+        [
+            "import sys",
+            "from attn_cli.batch import executors",
+            "executors.PAYS = 0",
+            "from attn_cli.cli import main",
+            "main(['batch', 'in', '-o', 'out', '--summary', 's.csv', '--jobs', '2'])",
+            "main(['batch', 'in', '--jobs', '2', '--format', 'json'])",
+            "print(*{'numpy', 'yaml', 'attn_cli.homework.report'} & {*sys.modules})",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=here, capture_output=True, text=True)
+    assert done.stderr.splitlines() == ["2 problems: 2 done, 0 failed"] * 2
+    assert len(lines := done.stdout.splitlines()) == 3
+    assert lines[-1] == ""
+
+
+def test_a_worker_starts_with_all_that_a_problem_needs(here):
+    problems(here / "in", 1)
+    program = "; ".join(
+        [
+            "import importlib, sys",
+            "from attn_cli.batch.pool import PRELOAD",
+            "from attn_cli.batch.work import Job, Task, work",
+            "from attn_cli.render.style import Style",
+            "assert all(map(importlib.import_module, PRELOAD))",
+            "before = {*sys.modules}",
+            "rows = [work(Job(Style(), 'json'), [Task('in/p0000.yaml', name)])[0].ok for name in ('out', None)]",
+            "print(*rows, *sorted({*sys.modules} - before))",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=here, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True True\n", "")
 
 
 def test_pieces_are_even_and_keep_the_order():
@@ -412,7 +444,7 @@ def test_a_dask_cluster_gives_what_one_process_gives(here, cluster):
 def test_a_cluster_that_is_not_there_is_one_line(here, address, told):
     pytest.importorskip("distributed", reason="needs the extra: pip install 'attn-cli[dask]'")
     problems(here / "in", 1)
-    program = "from attn_cli.batch import executors; executors.PATIENCE = 0.5; import attn_cli.__main__ as m; m.run()"
+    program = "from attn_cli.batch import cluster; cluster.PATIENCE = 0.5; import attn_cli.__main__ as m; m.run()"
     done = subprocess.run([sys.executable, "-c", program, "batch", "in", "--dask", address], cwd=here, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, told)
 

@@ -1,0 +1,170 @@
+"""Work in a pool of processes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attn_cli.batch.executors import Chunk, here
+from attn_cli.batch.work import SAVING, Job, Row, failed, work
+from attn_cli.errors import AttnError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+T = TypeVar("T")
+
+AHEAD = 64
+"""So many pieces a worker are handed out before the first of them is done: enough that one long problem holds up nobody."""
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+PRELOAD = tuple(
+    f"attn_cli.{name}"
+    for name in ("batch.work", "engine.attention", "files.load", "files.save", "render.formats", "render.json_", "render.lang.en")
+)
+"""What nearly every worker needs."""
+
+
+class Died(AttnError):
+    """The process that worked a problem is gone."""
+
+
+def done(executor: Executor, job: Job, chunks: Iterable[Chunk], ahead: int) -> Iterator[list[Row]]:
+    """The rows of each piece in turn, with `ahead` pieces in work."""
+    waiting: deque[tuple[Chunk, Future[list[Row]]]] = deque()
+    try:
+        for chunk in chunks:
+            waiting.append((chunk, executor.submit(work, job, chunk)))
+            if len(waiting) >= ahead:
+                yield _rows(*waiting.popleft())
+        while waiting:
+            yield _rows(*waiting.popleft())
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+def _rows(chunk: Chunk, future: Future[list[Row]]) -> list[Row]:
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # the work itself never raises, so this is the way to it
+        return [failed(task.path, error) for task in chunk]
+
+
+class Pool(ProcessPoolExecutor):
+    """Worker processes that leave Ctrl-C to this one, use one BLAS thread each, and end with this one however it ends."""
+
+    def __init__(self, workers: int):
+        # Forking a process that has threads is not safe; a fork server is a process without any (on macOS, only spawn is safe).
+        context = get_context("forkserver" if sys.platform == "linux" else "spawn")
+        if sys.platform == "linux":
+            context.set_forkserver_preload(list(PRELOAD))
+        self.alive, self._ours = context.Pipe(duplex=False)
+        with _start(PYTHONWARNINGS="ignore"):  # the process that tidies up after a killed one would warn of it
+            super().__init__(workers, mp_context=context, initializer=_begin, initargs=(self.alive,))
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        with _start():
+            return super().submit(fn, *args, **kwargs)
+
+    def stop(self) -> None:
+        """End the workers at once."""
+        self._ours.close()
+        self.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        self.shutdown()
+        self._ours.close()
+        self.alive.close()
+
+
+@contextmanager
+def _start(**more: str) -> Iterator[None]:
+    """What a new process is to inherit, for as long as one may be started."""
+    main = sys.modules["__main__"]
+    added = {name: value for name, value in {**dict.fromkeys(THREADS, "1"), **more}.items() if name not in os.environ}
+    mask = None
+    try:
+        if hasattr(signal, "pthread_sigmask"):
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ.update(added)
+        sys.modules["__main__"] = ModuleType("__main__")  # whoever called us is not run a second time
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        for name in added:
+            os.environ.pop(name, None)
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin(alive: Connection) -> None:
+    """The first thing that a worker does."""
+    gc.freeze()  # what is loaded by now is no garbage, and a problem makes hardly any
+    gc.set_threshold(100_000)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=_leave, daemon=True).start())
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+
+
+def _end_with(alive: Connection) -> None:
+    """End when the other end of the pipe is closed, by the process that holds it or because that is gone."""
+    with suppress(EOFError, OSError):
+        alive.recv_bytes()
+    _leave()
+
+
+def _leave() -> None:
+    with SAVING:
+        os._exit(1)
+
+
+def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Row]:
+    left = deque(chunks)
+    while left:
+        try:
+            pool = Pool(workers)
+        except (ImportError, NotImplementedError, OSError):  # this system has no semaphores to share
+            yield from here(job, [task for chunk in left for task in chunk])
+            return
+        try:
+            for rows in done(pool, job, tuple(left), AHEAD * workers):
+                left.popleft()
+                yield from rows
+            pool.close()
+        except BrokenExecutor:
+            pool.close()
+            yield from _one_by_one(job, left)
+        except BaseException:
+            pool.stop()
+            raise
+
+
+def _one_by_one(job: Job, left: deque[Chunk]) -> Iterator[Row]:
+    """Piece by piece, each in a process of its own, until the problem is found that makes its process die."""
+    while left:
+        chunk = left.popleft()
+        pool = Pool(1)
+        try:
+            yield from pool.submit(work, job, chunk).result()
+        except BrokenExecutor:
+            if len(chunk) == 1:
+                yield failed(chunk[0].path, Died("the process that worked this problem was ended; perhaps memory ran out"))
+                return
+            left.extendleft((task,) for task in reversed(chunk))
+        except BaseException:
+            pool.stop()
+            raise
+        finally:
+            pool.close()
