@@ -26,6 +26,7 @@ INPUT_TEX = {"context": r"\mathit{context}", "scores": r"\mathit{scores}", "bias
 INPUT_SYMBOLS = {"bias": "B"}
 
 
+@op.quietly
 def solve(
     problem: Problem,
     *,

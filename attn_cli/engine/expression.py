@@ -65,7 +65,7 @@ class Sym(Expr):
     __slots__ = ("text", "latex", "flips", "number")
 
     def __init__(self, text: str, latex: str = "", flips: bool = True, number: float | None = None):
-        super().__init__("symbol")
+        self.op, self.args = "symbol", ()
         self.text, self.latex, self.flips, self.number = text, latex, flips, number
 
     @property
@@ -100,7 +100,7 @@ class Num(Expr):
     value: float
 
     def __init__(self, value: float, exact: bool = False, source: Named | None = None, at: tuple[int, ...] = ()):
-        super().__init__("number")
+        self.op, self.args = "number", ()
         self.value, self.exact, self.source, self.at = value, exact, source, at
 
     @property
@@ -127,7 +127,7 @@ class Num(Expr):
 
 
 def symbol(text: str, latex: str = "", *, flips: bool = True, number: float | None = None) -> Sym:
-    return Sym(text=text, latex=latex or text, flips=flips, number=number)
+    return Sym(text, latex or text, flips, number)
 
 
 def constant(value: float) -> Num:

@@ -107,6 +107,7 @@ def output_only(problem: Problem) -> Array:
     return solve_long(problem)["output"]
 
 
+@op.quietly
 def solve_long(problem: Problem) -> Trace:
     """Work a problem of many tokens: as `solve`, but without the steps that have a number for each query and key."""
     problem = problem.as_dtype()
@@ -389,6 +390,7 @@ class _Work:
     k: Array | None
     v: Array
 
+    @op.quietly
     def output(self) -> Array:
         """(h, n, d_v)"""
         if self.q is not None and self.k is not None:  # the registered function knows what is wrong with its parameters

@@ -9,6 +9,7 @@ from attn_cli.engine.expression import symbol
 from attn_cli.engine.operations import Named
 
 
+@op.quietly
 def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None = None) -> dict[str, Named]:
     """Gradients by the name of the step or input, from the gradient `g` with respect to `out`.
 

@@ -29,12 +29,9 @@ def soft(s: Named, problem: Problem, record: Recorder) -> Named:
 
     (n, m) -> (n, m). Bridle 1990.
     """
-    finite = s.value[np.isfinite(s.value)]
-    large = finite.size > 0 and float(np.abs(finite).max()) > LARGE[problem.dtype]
-    e = op.exp(op.subtract(s, op.row_max(s)) if large else s)
-    with np.errstate(over="ignore"):
-        fits = all_finite(np.add.reduce(e.value, axis=-1))
-    if not fits:  # very many keys, each near the limit
+    e = op.exp(s)
+    small = np.abs(s.value[np.isfinite(s.value)]).max(initial=0) <= LARGE[problem.dtype]
+    if not small or not all_finite(e.value.sum(axis=-1)):  # very many keys, each near the limit
         e = op.exp(op.subtract(s, op.row_max(s)))
     e = record("exponentials", e)
     z = record("row_sums", op.row_sum(e))

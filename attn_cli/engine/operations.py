@@ -20,8 +20,11 @@ from attn_cli.engine.problem import Array, all_finite
 
 Cell = tuple[int, ...]
 
+quietly = np.errstate(over="ignore", under="ignore", invalid="ignore")
+"""Decorates what applies operations: numbers that grow too large are refused by name afterwards, so NumPy need not warn of them."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False, slots=True)  # never changed once made, yet not frozen: that takes as long as a small matrix product
 class Named:
     """An array that knows how it is written and what it was made of."""
 
@@ -62,10 +65,13 @@ def term(x: Named, at: Cell) -> Expr:
 class Operation:
     """One operation. A subclass keeps only what it needs besides its operands, and never changes it."""
 
+    copies: bool = False
+    """Whether it only copies cells, so that numbers that were given stay as they were written."""
+
     def __call__(self, *operands: Named) -> Named:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            value = self.value(*(o.value for o in operands))
-        return Named(value, self.formula(*(o.expr for o in operands)), self, operands)
+        value = self.value(*[o.value for o in operands])
+        formula = self.formula(*[o.expr for o in operands])
+        return Named(value, formula, self, operands, exact=self.copies and operands[0].exact)
 
     def value(self, *arrays: Array) -> Array:
         """The array it makes."""
@@ -96,7 +102,7 @@ class Product(Operation):
 
     def value(self, *arrays: Array) -> Array:
         a, b = arrays
-        return np.asarray(np.matmul(_turned(a) if self.left else a, _turned(b) if self.right else b))
+        return np.asarray(np.matmul(a.mT if self.left else a, b.mT if self.right else b))
 
     def formula(self, *exprs: Expr) -> Expr:
         a, b = exprs
@@ -405,7 +411,7 @@ class RowSum(Operation):
         self.keep = keep
 
     def value(self, *arrays: Array) -> Array:
-        return np.asarray(np.sum(arrays[0], axis=-1, keepdims=self.keep))
+        return np.asarray(arrays[0].sum(axis=-1, keepdims=self.keep))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("row sum", exprs)
@@ -424,7 +430,7 @@ class RowMax(Operation):
     """The largest of each row, 0 where all of it is masked: (n, m) -> (n, 1). Taken off before exp, it changes no weight."""
 
     def value(self, *arrays: Array) -> Array:
-        largest = np.max(arrays[0], axis=-1, keepdims=True)
+        largest = arrays[0].max(axis=-1, keepdims=True)
         return np.where(np.isfinite(largest), largest, 0)
 
     def formula(self, *exprs: Expr) -> Expr:
@@ -521,12 +527,10 @@ class Reindex(Operation):
     `shown` says how the moved array is written; by default like the array itself.
     """
 
+    copies = True
+
     def __init__(self, move: Callable[[Array], Array], what: str = "", shown: Callable[[Expr], Expr] = lambda e: e):
         self.move, self.what, self.shown = move, what, shown
-
-    def __call__(self, *operands: Named) -> Named:
-        """Numbers that were given stay as they were written."""
-        return replace(super().__call__(*operands), exact=operands[0].exact)
 
     def value(self, *arrays: Array) -> Array:
         return self.move(arrays[0])
@@ -601,11 +605,11 @@ pairs = Pairs()
 
 def cut_heads(h: int) -> Reindex:
     """(n, h·d) -> (h, n, d): consecutive groups of columns."""
-    return Reindex(lambda a: np.moveaxis(a.reshape(*a.shape[:-1], h, -1), -2, 0), "cut", lambda e: Expr("block", (e,)))
+    return Reindex(lambda a: a.reshape(len(a), h, -1).swapaxes(0, 1), "cut", lambda e: Expr("block", (e,)))
 
 
 join_heads = Reindex(
-    lambda a: np.moveaxis(a, 0, -2).reshape(*a.shape[1:-1], -1),
+    lambda a: a.swapaxes(0, 1).reshape(a.shape[1], -1),
     "join",
     lambda e: Expr("join", (symbol("O₁", "O_1"), e)),
 )
@@ -627,10 +631,6 @@ def flattened(x: Named) -> Named:
 
 
 # ------------------------------------------------------------------ helpers
-def _turned(a: Array) -> Array:
-    return np.swapaxes(a, -1, -2)
-
-
 def _transpose(e: Expr) -> Expr:
     return e.args[0] if e.op == "transpose" else Expr("transpose", (e,))
 

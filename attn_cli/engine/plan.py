@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -68,15 +69,15 @@ def _check_numbers(problem: Problem) -> None:
             registry[name]
         except InputError as error:
             raise InputError(error.message, key=key) from None
-    if not problem.temperature > 0 or not np.isfinite(problem.temperature):
+    if not problem.temperature > 0 or not math.isfinite(problem.temperature):
         raise InputError(
             f"is {problem.temperature:g}, expected a number greater than 0; for all weight on one key use mode: hard", key="temperature"
         )
-    if problem.softcap is not None and not (problem.softcap > 0 and np.isfinite(problem.softcap)):
+    if problem.softcap is not None and not (problem.softcap > 0 and math.isfinite(problem.softcap)):
         raise InputError(f"is {problem.softcap:g}, expected a number greater than 0", key="softcap")
-    if problem.scale is not None and not np.isfinite(problem.scale):
+    if problem.scale is not None and not math.isfinite(problem.scale):
         raise InputError(f"is {problem.scale:g}, expected a finite number", key="scale")
-    for key in problem.given("temperature", "softcap", "scale"):
+    for key in problem.given("temperature", "softcap", "scale") if problem.dtype != "float64" else ():  # which every float is
         value = getattr(problem, key)
         with np.errstate(over="ignore", under="ignore"):
             held = np.asarray(value, dtype=problem.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
 from attn_cli.engine.plan import Sizes, has_weights
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Array, Problem, all_finite
 
 if TYPE_CHECKING:
     from attn_cli.engine.trace import Trace
 
-SATURATED, NEAR_UNIFORM, WIDE = 0.99, 1.1, 16
+SATURATED, NEAR_UNIFORM, FEWEST, WIDE = 0.99, 1.1, 4, 16
+"""A row is saturated beyond that largest weight, and near uniform below so many times an equal share of no fewer keys than FEWEST;
+keys of that width are wide."""
 
 
 def labels(problem: Problem, sizes: Sizes) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -70,7 +73,7 @@ def scale(problem: Problem, sizes: Sizes) -> float | None:
         return None
     if problem.scale is not None:
         return float(problem.scale)
-    return 1 / float(np.sqrt(sizes.d_k or 1)) if problem.score == "scaled" else 1.0
+    return 1 / math.sqrt(sizes.d_k or 1) if problem.score == "scaled" else 1.0
 
 
 def remarks(trace: Trace) -> tuple[Note, ...]:
@@ -107,8 +110,9 @@ def _mask(trace: Trace) -> Iterator[Note]:
 def _rows(trace: Trace) -> Iterator[Note]:
     """Rows that may attend to nothing, and rows of equal largest scores."""
     scores, weights = _scores(trace), trace.step("weights").made.value
-    for at in np.argwhere(~np.isfinite(scores).any(axis=-1)):
-        yield Note("empty_row", _row(trace, at), warning=True)
+    if not all_finite(scores):
+        for at in np.argwhere(~np.isfinite(scores).any(axis=-1)):
+            yield Note("empty_row", _row(trace, at), warning=True)
     if trace.problem.mode == "hard":
         tied = op.ties(scores)
         for at in np.argwhere(tied.sum(axis=-1) > 1):
@@ -149,15 +153,17 @@ def _scaling(trace: Trace) -> Iterator[Note]:
     if p.mode != "soft":
         return
     scores, weights = _scores(trace), trace.step("weights").made.value
-    keys = np.isfinite(scores).sum(axis=-1)
     largest = weights.max(axis=-1)
+    if not ((largest > SATURATED) | (largest < NEAR_UNIFORM / FEWEST)).any():
+        return
+    keys = np.isfinite(scores).sum(axis=-1)
     saturated = np.argwhere((largest > SATURATED) & (keys > 1))
     if len(saturated):
         values: dict[str, Any] = {**_row(trace, saturated[0]), "rows": len(saturated), "largest": float(largest[tuple(saturated[0])])}
         if p.score == "dot" and p.scale is None and p.scores is None and sizes.d_k and sizes.d_k > 1:
             values |= {"d_k": sizes.d_k, "scaled": float(_scaled(trace, tuple(saturated[0])).max())}
         yield Note("saturated", values)
-    uniform = np.argwhere((largest < NEAR_UNIFORM / keys.clip(1)) & (keys >= 4))
+    uniform = np.argwhere((largest < NEAR_UNIFORM / keys.clip(1)) & (keys >= FEWEST))
     if len(uniform):
         yield Note(
             "near_uniform",
