@@ -41,6 +41,8 @@ def begin(folder: Path, options: Mapping[str, Any]) -> int:
         if folder.exists():
             raise UsageError(f"{folder}: is a file; expected a folder for the results") from None
         raise UsageError(f"{folder}: cannot be made: {(why.strerror or 'unknown reason').lower()}") from None
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{folder}: cannot be written: permission denied")
     record = folder / RECORD
     if _read(record) != options:
         save(record, json.dumps(options, ensure_ascii=False, indent=1, sort_keys=True) + "\n")

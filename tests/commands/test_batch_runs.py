@@ -328,10 +328,17 @@ def test_a_folder_that_cannot_be_made_or_written_is_one_line(here, capsys):
     (here / "file").write_text("")
     assert main(["batch", "in", "-o", "file/out"]) == 2
     assert capsys.readouterr().err == "error: file/out: cannot be made: not a directory\n"
-    if os.geteuid():
-        (here / "out").mkdir(mode=0o500)
-        assert main(["batch", "in", "-o", "out"]) == 2
-        assert capsys.readouterr().err == "error: out/.attn-batch: cannot be written: permission denied\n"
+
+
+def test_a_folder_of_earlier_results_that_may_no_longer_be_written_is_one_line(here, monkeypatch, capsys):
+    problems(here / "in", 3)
+    assert main(["batch", "in", "-o", "out"]) == 0
+    capsys.readouterr()
+    (here / "out").chmod(0o500)
+    if not os.geteuid():  # who may write everywhere
+        monkeypatch.setattr("attn_cli.batch.resume.os.access", lambda *_: False)
+    assert main(["batch", "in", "-o", "out"]) == 2
+    assert capsys.readouterr().err == "error: out: cannot be written: permission denied\n"
 
 
 # ---- marking
