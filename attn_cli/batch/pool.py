@@ -29,7 +29,7 @@ AHEAD = 64
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = tuple(
     f"attn_cli.{name}"
-    for name in ("batch.work", "engine.attention", "files.load", "files.save", "render.formats", "render.json_", "render.lang.en")
+    for name in ("batch.work", "engine.memory", "files.load", "files.save", "render.formats", "render.json_", "render.lang.en")
 )
 """What nearly every worker needs."""
 

@@ -133,10 +133,10 @@ def _row(job: Job, task: Task) -> Row:
 
 
 def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
-    from attn_cli.engine.attention import solve
+    from attn_cli.engine.memory import solve_within
     from attn_cli.render.formats import FORMATS
 
-    trace = solve(loaded.problem)
+    trace = solve_within(loaded.problem, job.style.only)
     notes = (*loaded.notes, *trace.notes)
     style = replace(job.style, written=loaded.written)
     line = None

@@ -1,17 +1,20 @@
 """Problems whose n × m steps nobody asks for, or that do not fit into memory."""
 
+import json
+import os
+
 import numpy as np
 import pytest
 
 from attn_cli.cli import main
-from attn_cli.commands import walkthrough
+from attn_cli.engine import memory
 
 
 @pytest.fixture
 def long(tmp_path, monkeypatch):
     """A problem of 40 tokens, which counts as long here."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(walkthrough, "LONG", 1000)
+    monkeypatch.setattr(memory, "LONG", 1000)
     rng = np.random.default_rng(0)
     np.savez("long.npz", **{name: rng.standard_normal((40, 8)) for name in ("Q", "K", "V")})
 
@@ -22,7 +25,7 @@ def told(capsys):
 
 def test_the_output_alone_is_the_output_of_all_steps(long, monkeypatch):
     assert main(["compute", "long.npz", "-o", "all.npz"]) == 0
-    monkeypatch.setattr("attn_cli.engine.attention.solve", None)  # not used
+    monkeypatch.setattr(memory, "solve", None)  # not used
     assert main(["compute", "long.npz", "--only", "output", "-o", "out.npy"]) == 0
     np.testing.assert_allclose(np.load("out.npy"), np.load("all.npz")["output"], rtol=1e-12, atol=1e-14)
 
@@ -31,7 +34,7 @@ def test_it_reads_as_with_all_steps_in_every_format(long, capsys, monkeypatch):
     for options in (["--heads", "2"], ["--mask", "causal", "--mode", "hard"], ["--dtype", "float32"]):
         texts = []
         for least in (1000, 10**9):
-            monkeypatch.setattr(walkthrough, "LONG", least)
+            monkeypatch.setattr(memory, "LONG", least)
             assert main(["compute", "long.npz", "--only", "output", "--decimals", "3", "--format", "markdown", *options]) == 0
             texts.append(capsys.readouterr().out.partition("near")[0].partition("> ")[0])
         assert texts[0] == texts[1]
@@ -44,6 +47,35 @@ def test_what_does_not_fit_is_left_out_and_named(long, capsys, monkeypatch):
     error = told(capsys)
     assert "more than ATTN_MEMORY allows (20 KB)" in error
     assert "left out: products, raw_scores, scores, exponentials, row_sums, weights" in error
+
+
+def test_a_batch_leaves_out_the_same_and_says_so_in_the_result_too(long, capsys, monkeypatch):
+    monkeypatch.setenv("ATTN_MEMORY", "20k")
+    assert main(["compute", "long.npz", "--format", "json"]) == 0
+    alone = capsys.readouterr()
+    assert main(["batch", "long.npz", "-o", "out"]) == 0
+    warning = (
+        "the steps with a number for each query and key take about 62.5 KB, more than ATTN_MEMORY allows (20 KB), "
+        "so these are left out: products, scores, exponentials, row_sums, weights"
+    )
+    assert alone.err.splitlines()[0] == f"warning: {warning}"
+    assert told(capsys).splitlines()[0] == f"warning: long.npz: {warning}"
+    with open("out/long.npz.json", encoding="utf-8") as file:
+        assert file.read() == alone.out
+    assert json.loads(alone.out)["notes"][0]["code"] == "left_out"
+
+
+def test_a_batch_of_outputs_alone_makes_no_scores(long, monkeypatch):
+    monkeypatch.setattr(memory, "solve", None)
+    assert main(["batch", "long.npz", "--only", "output", "-o", "out"]) == 0
+
+
+def test_a_step_that_does_not_fit_fails_its_own_problem_of_a_batch(long, capsys, monkeypatch):
+    monkeypatch.setenv("ATTN_MEMORY", "20K")
+    np.savez("short.npz", Q=np.eye(3), K=np.eye(3))
+    assert main(["batch", "long.npz", "short.npz", "--only", "weights", "-o", "out"]) == 1
+    assert told(capsys).splitlines()[0].endswith("set ATTN_MEMORY higher to work out weights")
+    assert sorted(os.listdir("out")) == [".attn-batch", "short.npz.json"]
 
 
 def test_a_step_that_does_not_fit_is_refused_by_name(long, capsys, monkeypatch):

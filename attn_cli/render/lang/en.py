@@ -93,6 +93,10 @@ TEXT = {
     "note.tie": "{where}: {keys} tie for the largest score; {chosen} wins because it comes first",
     "note.zero_norm": "{name} has rows of length zero ({rows}); their cosine is taken as 0",
     "note.no_gradient": "{mode} mode chooses one key, which has no gradient; train it with REINFORCE or Gumbel-softmax",
+    "note.left_out": (
+        "the steps with a number for each query and key take about {needed}, more than {variable} allows ({budget}), "
+        "so these are left out: {steps}"
+    ),
     "note.seed": "random numbers drawn with seed {seed}",
     "note.unscaled": "dot products of width d_k = {d_k} vary by about √d_k = {deviation} and saturate the softmax; scaled divides by it",
     "note.saturated": "{where} is saturated{and_more}: one key has weight {largest}",

@@ -93,6 +93,7 @@ TEXT = {
     "note.tie": "{where}：{keys} 的分数并列最大，取排在最前的 {chosen}",
     "note.zero_norm": "{name} 有长度为零的行（{rows}），其余弦按 0 计算",
     "note.no_gradient": "{mode} 模式只选一个键，不可微，没有梯度；训练时用 REINFORCE 或 Gumbel-Softmax",
+    "note.left_out": "每对查询与键各有一个数的步骤约需 {needed}，超过 {variable} 允许的 {budget}，因此略去：{steps}",
     "note.seed": "随机数由种子 {seed} 产生",
     "note.unscaled": "d_k = {d_k} 时点积的标准差约为 √d_k = {deviation}，会使 Softmax 饱和；缩放点积除以它",
     "note.saturated": "{where}已饱和{and_more}：一个键的权重达到 {largest}",

@@ -1,0 +1,75 @@
+"""Which steps of a problem are worked out: all, unless nobody asks for those of a number for each query and key, or memory is short."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from attn_cli.engine.attention import solve
+from attn_cli.engine.notes import Note
+from attn_cli.engine.problem import Problem
+from attn_cli.engine.trace import Trace
+from attn_cli.errors import UsageError
+
+MEMORY = "ATTN_MEMORY"
+"""The environment variable that says how much memory the steps of a problem may take."""
+UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+DEFAULT_MEMORY = 2 * UNITS["g"]
+LONG = 2**20
+"""With so many scores it pays to work out the output without them, where only that is asked for."""
+STEPS_HELD = 12
+"""More steps than that never hold a number for each query and key."""
+
+
+def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["compute", "trace"] = "compute") -> Trace:
+    """The problem with its steps; without those of a number for each query and key where nobody asks for them, or where
+    they would not fit into the memory budget, which a note tells. Raises UsageError where one of them is asked for by name."""
+    longest, widest = _extent(problem)
+    asks_less = detail == "compute" and list(only) == ["output"] and longest**2 >= LONG
+    if not asks_less and STEPS_HELD * longest**2 * widest * 8 <= DEFAULT_MEMORY and not os.environ.get(MEMORY):
+        return solve(problem)
+    from attn_cli.engine.fused import full_bytes, long_steps, solve_long
+
+    if asks_less:
+        return solve_long(problem)
+    needed, budget = full_bytes(problem), _budget()
+    if needed <= budget:
+        return solve(problem)
+    left_out = long_steps(problem)
+    asked = [name for name in only if name in left_out]
+    if asked or (problem.V is None and problem.X is None and problem.context is None):
+        raise UsageError(
+            f"the steps with a number for each query and key take about {_size(needed)}, more than {MEMORY} allows "
+            f"({_size(budget)}); set {MEMORY} higher to work out {', '.join(asked) or 'the weights'}"
+        )
+    trace = solve_long(problem)
+    if only:
+        return trace
+    values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
+    return trace.with_notes((Note("left_out", values, warning=True), *trace.notes))
+
+
+def _extent(problem: Problem) -> tuple[int, int]:
+    """At least as many as the queries or keys, and at least as many as the heads or hidden units of a query and key."""
+    given = [problem.X, problem.context, problem.Q, problem.K, problem.V, problem.scores]
+    shapes = [array.shape for array in given if array is not None]
+    parameters = [size for arrays in problem.parameters.values() for array in arrays.values() for size in array.shape]
+    longest = max((max(shape[-2:]) for shape in shapes), default=1)
+    return longest, max([problem.heads or 1, *parameters, *(size for shape in shapes for size in (shape[0], shape[-1]))], default=1)
+
+
+def _budget() -> float:
+    text = os.environ.get(MEMORY, "").strip()
+    if not text:
+        return DEFAULT_MEMORY
+    number, unit = text.rstrip("bB").rstrip("kKmMgGtT"), text.rstrip("bB")[-1:].lower()
+    try:
+        return float(number) * UNITS.get(unit, 1)
+    except ValueError:
+        raise UsageError(f"{MEMORY}: found {text!r}, expected a size such as 500M or 2G") from None
+
+
+def _size(count: float) -> str:
+    unit = max((unit for unit in UNITS if count >= UNITS[unit]), key=lambda unit: UNITS[unit], default="")
+    return f"{count / UNITS.get(unit, 1):.3g} {unit.upper()}B"
