@@ -81,6 +81,7 @@ class Look(NamedTuple):
             decimals=self.decimals,
             lang=self.language(),
             width=terminal_width() if on_screen else 80,
+            whole_labels=not (on_screen and (os.environ.get("COLUMNS") or sys.stdout.isatty())),
             color=on_screen and wants_color(),
             only=tuple(self.only or ()),
             detail=detail,

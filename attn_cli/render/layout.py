@@ -27,8 +27,8 @@ Row = list[Word]
 GAP = 4
 """Blanks between blocks that stand side by side."""
 BARS = " ▁▂▃▄▅▆▇█"
-LABEL, NARROW = 24, 12
-"""Labels of rows and of columns are shortened beyond so many cells."""
+NAMED = 3
+"""No label is shortened to fewer cells."""
 
 
 class Skin(NamedTuple):
@@ -173,7 +173,7 @@ def _figure(matrix: Matrix, style: Style, skin: Skin, indent: int) -> list[Row]:
     rows: list[Row] = []
     if matrix.caption:
         rows += _wrapped(visible(matrix.caption), style.width - indent, "caption")
-    rows += Grid(matrix, style.width - indent, skin).rows()
+    rows += Grid(matrix, style.width - indent, skin, style.whole_labels).rows()
     if style.detail == "trace" and (lines := _lines(matrix, style, style.width - indent)):
         rows += [[], *lines]
     return [[(" " * indent, ""), *row] if row and indent else row for row in rows]
@@ -254,29 +254,42 @@ def _terms(told: str) -> Row:
 
 # ------------------------------------------------------------------ one matrix
 class Grid:
-    """The numbers of a matrix under their labels, in blocks of columns that fit."""
+    """The numbers of a matrix under their labels, in blocks of columns that fit.
 
-    def __init__(self, matrix: Matrix, cells: int, skin: Skin):
+    Labels are shortened only where not even one column would fit beside those of the rows; `whole`: not even there.
+    """
+
+    def __init__(self, matrix: Matrix, cells: int, skin: Skin, whole: bool = False):
         self.matrix, self.cells, self.skin = matrix, cells, skin
         margin = matrix.margin
         self.bars = skin.bars and matrix.shaded and (margin is None or margin.numbers)
-        beside = margin if margin is not None and margin.along == "rows" else None
-        below = margin if margin is not None and margin.along == "columns" else None
-        self.beside = None if beside is None else [visible(t) for t in (beside.title, *beside.texts)]
-        self.below = None if below is None else [visible(t) for t in (below.title, *below.texts)]
         self.joint = " │ " if skin.rules else "  "
-        narrowest = common_width(cell for row in matrix.texts for cell in row) + self.bars
-        row_labels = [visible(label) for label in matrix.rows] + ([self.below[0]] if self.below else [])
-        room = max(3, min(LABEL, cells - narrowest - len(self.joint), max(8, cells // 3)))
-        self.row_labels = shortened(row_labels, room)
-        column_labels = shortened([visible(label) for label in matrix.columns], max(narrowest, min(NARROW, cells // 3)))
-        under = shortened(self.below[1:], NARROW) if self.below and not (margin and margin.numbers) else (self.below or [""])[1:]
-        self.under = under
+        rows, columns = ([visible(label) for label in labels] for labels in (matrix.rows, matrix.columns))
+        title, told = ("", []) if margin is None else (visible(margin.title), [visible(t) for t in margin.texts])
+        below, beside = (margin is not None and margin.along == along for along in ("columns", "rows"))
+        rows, keys = [*rows, *([title] if below else [])], rows if below else columns
+        if not whole:
+            numbers = [cell for row in matrix.texts for cell in row] + ([title] if beside else [])
+            named = margin is not None and not margin.numbers
+            room_left, room = self._rooms(rows, [*columns, *told] if named else columns, numbers if named else [*numbers, *told])
+            if named:  # keys that were chosen are called as they are in their own place
+                short = dict(zip(keys, shortened(keys, room), strict=True))
+                told = [short.get(key, key) for key in told]
+            rows, columns = shortened(rows, room_left), shortened(columns, room)
+        self.row_labels = rows
+        self.below, self.beside = ([title, *told] if there else None for there in (below, beside))
         self.columns = [
-            _Column(label, [row[j] for row in matrix.texts], [under[j]] if self.below else [], self.bars)
-            for j, label in enumerate(column_labels)
+            _Column(label, [row[j] for row in matrix.texts], [told[j]] if below else [], self.bars) for j, label in enumerate(columns)
         ]
         self.label_width = common_width(self.row_labels)
+
+    def _rooms(self, rows: Sequence[str], columns: Sequence[str], numbers: Sequence[str]) -> tuple[int, int]:
+        """How many cells the labels of rows and of columns may take, so that a column fits; each has half where both are too long."""
+        room = self.cells - len(self.joint)
+        asked, narrowest = common_width(rows), common_width(numbers) + self.bars
+        widest = max(narrowest, common_width(columns) + self.bars)
+        granted = asked if asked + widest <= room else max(NAMED, min(asked, room - narrowest, max(room // 2, room - widest)))
+        return granted, max(narrowest, room - granted) - self.bars
 
     def rows(self) -> list[Row]:
         """Every block of columns, one under the other."""

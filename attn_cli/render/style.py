@@ -33,6 +33,8 @@ class Style:
     lang: str = "en"
     width: int = 80
     """Columns of the terminal."""
+    whole_labels: bool = False
+    """Whether no label is shortened, even where a line gets wider than `width`: there is no terminal."""
     color: bool = False
     only: tuple[str, ...] = ()
     """Names of the steps to show; empty for all."""

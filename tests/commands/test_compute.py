@@ -167,6 +167,19 @@ def test_no_number_is_cut_at_any_width(columns, monkeypatch, capsys):
     assert all(number in out for number in ("0.8137", "0.4935", "0.5065", "0.1863"))
 
 
+def test_a_pipe_and_a_file_have_no_width_that_a_label_must_fit(problem, tmp_path, monkeypatch, capsys):
+    label = "internationalization" * 5
+    (tmp_path / "p.yaml").write_text(PROBLEM.replace("[a, b]", f"[{label}, b]"))
+    monkeypatch.setenv("COLUMNS", "40")
+    main(["compute", problem])
+    assert label not in capsys.readouterr().out
+    main(["compute", problem, "-o", "p.txt"])
+    monkeypatch.delenv("COLUMNS")
+    main(["compute", problem, "--format", "plain"])
+    assert capsys.readouterr().out == (tmp_path / "p.txt").read_text()
+    assert label in (tmp_path / "p.txt").read_text()
+
+
 def test_the_language_comes_from_the_locale_unless_it_is_named(problem, monkeypatch, capsys):
     def page(*argv, **env):
         for name in ("LC_ALL", "LC_MESSAGES", "LANG"):

@@ -270,11 +270,45 @@ def test_wide_labels_align() -> None:
     assert len({cells_of(line.rsplit("│", 1)[0]) for line in rows}) == 1
 
 
+LONG = ("internationalization", "internationalisation", "我们都喜欢很长的标记名称")
+
+
+@pytest.mark.parametrize("mode", ["soft", "hard"])
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("form", ["table", "plain"])
+@pytest.mark.parametrize("width", [54, 200])
+def test_a_label_is_whole_where_a_column_fits_beside_it(width: int, form: str, layout: str, mode: str) -> None:
+    told = shown(textbook(tokens=LONG, vectors=layout, mode=mode), form, width=width, detail="trace")
+    assert "…" not in told
+    assert all(told.count(label) > 1 for label in LONG)
+
+
+def test_a_label_alone_gives_way_where_nothing_else_would_fit() -> None:
+    told = shown(textbook(tokens=("b", LONG[0] * 3, "c")), width=40, only=("weights",))
+    short = re.findall(r"\S+…", told)
+    assert short
+    assert all(LONG[0].startswith(label[:10]) for label in short)
+    assert max(map(cells_of, told.splitlines())) == 40  # no shorter than it has to be
+
+
+@pytest.mark.parametrize("form", ["table", "plain", "markdown", "latex", "html", "csv", "json", "yaml"])
+@pytest.mark.parametrize("detail", ["compute", "trace"])
+def test_without_a_terminal_every_label_is_whole(detail: str, form: str) -> None:
+    label = "internationalization" * 6
+    assert label in shown(textbook(tokens=(label, "b", "c")), form, detail=detail, whole_labels=True)
+
+
 def test_shortened_labels_stay_apart() -> None:
     labels = ("the same long beginning A", "the same long beginning B", "c")
-    told = shown(textbook(tokens=labels), only=("weights",))
-    assert "the same …#1" in told
-    assert "the same …#2" in told
+    told = shown(textbook(tokens=labels), width=35, only=("weights",))
+    assert "the same long…#1" in told
+    assert "the same long…#2" in told
+
+
+def test_a_chosen_key_has_the_name_of_its_column() -> None:
+    labels = ("the same long beginning A", "c", "the same long beginning B")
+    told = shown(textbook(tokens=labels, mode="hard"), width=30, only=("weights",))
+    assert [line.split()[-1] for line in told.split("chosen\n")[1].splitlines()] == ["lo…#1", "c", "lo…#3"]
 
 
 # ------------------------------------------------------------------ colour
