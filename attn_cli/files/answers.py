@@ -123,8 +123,17 @@ def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
         name, value = (step.get("name"), step.get("value")) if isinstance(step, Pairs) else (None, None)
         if not isinstance(name, Scalar) or value is None:
             raise InputError("a step here lacks its name or its value", place=Place(file, step.line, step.column))
-        found[_step(name.text, Place(file, name.line, name.column))] = Value(value, file, reading.sign)
+        found[_step(name.text, Place(file, name.line, name.column))] = Value(_closed(value, name.text), file, reading.sign)
     return found
+
+
+def _closed(value: Node, step: str) -> Node:
+    """A score that our JSON has as null is masked: there is no infinity in JSON."""
+    if isinstance(value, Items):
+        return Items([_closed(item, step) for item in value.items], value.line, value.column)
+    if isinstance(value, Scalar) and step in ("scores", "tempered") and value.text == "null":
+        return Scalar("-inf", value.line, value.column)
+    return value
 
 
 def _tables(data: Data, path: str, reading: Reading) -> dict[str, Value]:

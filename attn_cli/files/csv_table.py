@@ -41,18 +41,22 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
     if text.lstrip().startswith(("[", "{")):
         raise InputError("looks like YAML or JSON, expected a row of numbers a line; name the file .yaml or .json", place=Place(file, 1))
     separator, rows = _split_rows(text, file, decimal)
+    if len(rows[0]) > 1 and rows[0][0].text == "#":  # as np.savetxt writes a header
+        del rows[0][0]
     sign = "," if decimal == "," or separator in (";", "\t") else "."
     is_number = _number_test(sign, answers, truths)
     notes: list[Note] = []
     if decimal == "," and separator == ",":
         notes.append(Note("csv_comma_separates", {"file": file}))
-    rows, trailing = _without_trailing_column(rows, file, is_number, answers)
-    if trailing:
-        notes.append(Note("csv_trailing_column", {"file": file}))
+    if not answers:  # there, what is empty is not given
+        rows, trailing = _without_trailing_column(rows, file, is_number)
+        if trailing:
+            notes.append(Note("csv_trailing_column", {"file": file}))
     if sign == ",":
         _check_one_decimal_sign(rows, file, is_number)
     silent = _NO_TEXT | _NOT_GIVEN if answers else _NO_TEXT
     corner_empty, labels, rows = _labels(rows, file, is_number, silent, answers)
+    first = rows[0]
     header, rows, first_kept = _header(rows, file, is_number, silent, corner_empty)
     if labels is not None:
         if header is not None:
@@ -67,6 +71,8 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
         read_as = f" beside its {taken}" if taken else ""
         raise InputError(f"holds no numbers{read_as}; expected one row of numbers a line, such as 1,0.5", place=Place(file))
     _check_lengths(rows, file, separator)
+    if header is not None:
+        _check_header(first, rows, file, beside=0 if labels is None else 1)
     items: list[Node] = [Items(list(row), row[0].line, row[0].column) for row in rows]
     return Table(Items(items, rows[0][0].line, 1), labels, header, tuple(notes), sign)
 
@@ -92,7 +98,7 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
         raise InputError("is empty; expected one row of numbers a line, such as 1,0.5", place=Place(file))
     if declared:
         return declared, split(text, declared, file)
-    outside = re.sub(r'"[^"]*"', "", text)
+    outside = re.sub(r'"[^"]*"', "text", text)
     candidates = [separator for separator in (";", "\t", ",") if separator in outside]
     if re.search(r"[^\s,;][ \t]+[^\s,;]", outside):
         candidates.append(" ")
@@ -225,7 +231,7 @@ def _number_test(sign: str, answers: bool, truths: bool) -> Callable[[str], bool
 # ---- what the rows mean
 
 
-def _without_trailing_column(rows: list[Row], file: str, is_number: Callable[[str], bool], answers: bool) -> tuple[list[Row], bool]:
+def _without_trailing_column(rows: list[Row], file: str, is_number: Callable[[str], bool]) -> tuple[list[Row], bool]:
     """Take an empty last column off. The first row, if it is a header, may lack the separator at its end."""
     width = max(len(row) for row in rows)
     if width == 1:
@@ -235,7 +241,7 @@ def _without_trailing_column(rows: list[Row], file: str, is_number: Callable[[st
     if all(full[1:]) and (full[0] or short_header):
         return [row[: width - 1] for row in rows], True
     for row, empty in zip(rows, full, strict=True):
-        if empty and not answers and any(len(other) < width for other in rows):
+        if empty and any(len(other) < width for other in rows):
             raise InputError(
                 f"this row ends with a separator and so has an empty cell {width}, others do not; take the separator away or fill the cell",
                 place=Place(file, row[0].line, row[-1].column),
@@ -272,7 +278,7 @@ def _labels(
     texts = [cell for cell in column if cell.text.lower() not in silent]
     if not corner_empty and (not texts or any(is_number(cell.text) for cell in column)):
         return False, None, rows
-    if not corner_empty and all(looks_like_a_number(cell.text) for cell in texts):
+    if not corner_empty and all(looks_like_a_number(cell.text) or _several_numbers(cell.text, is_number) for cell in texts):
         return False, None, rows  # the reader of the cells says what is wrong with them
     if max(len(row) for row in rows) == 1:
         raise InputError(
@@ -306,6 +312,11 @@ def _header(
     )
 
 
+def _several_numbers(text: str, is_number: Callable[[str], bool]) -> bool:
+    """Whether a cell holds numbers with blanks between them: a second kind of separator, and no label."""
+    return " " in text and all(is_number(part) for part in text.split())
+
+
 def _all_numbers(cells: list[Scalar], is_number: Callable[[str], bool]) -> bool:
     return all(is_number(cell.text) for cell in cells)
 
@@ -322,6 +333,22 @@ def _check_lengths(rows: list[Row], file: str, separator: str) -> None:
             line = row[0].line if row else rows[0][0].line
             mend = f"the cells are separated by {SEPARATORS[separator]}; a missing number or a second kind of separator does this"
             raise InputError(f"this row has {_cells(len(row))}, other rows have {width}; {mend}", place=Place(file, line))
+
+
+def _check_header(header: Row, rows: list[Row], file: str, beside: int) -> None:
+    """A header names every column that there is; one at the end that is empty throughout may go without.
+
+    `beside` counts the cells of labels, which are taken off already.
+    """
+    width = len(rows[0])
+    if len(header) == width or (len(header) == width - 1 and not any(row[-1].text for row in rows)):
+        return
+    names_rows = "; if the first column names the rows, put an empty cell above it" if len(header) == width - 1 else ""
+    raise InputError(
+        f"the header here has {_cells(beside + len(header))}, the rows below have {beside + width}; "
+        f"expected a name for every column{names_rows}",
+        place=Place(file, header[0].line if header else rows[0][0].line),
+    )
 
 
 def _cells(count: int) -> str:

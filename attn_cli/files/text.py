@@ -79,6 +79,10 @@ def decode(data: Data, path: str, encoding: str | None = None) -> str:
     data = bytes(data)
     if data.startswith(codecs.BOM_UTF8):
         codec = "utf-8-sig"
+    elif data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the first begins as UTF-16 does
+        if encoding is None:
+            raise InputError("is UTF-32 text; give --encoding utf-32, or save it as UTF-8", place=Place(shown(path)))
+        codec = encoding
     elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         codec = "utf-16"
     else:

@@ -85,6 +85,26 @@ class Answer:
         """None where the rows are not equally long."""
         return shape_of(self.form)
 
+    def without_empty_column(self) -> Answer | None:
+        """The same without its last column, if nothing is given there: a separator at the end of every line makes one."""
+        shape = self.shape
+        if not shape or shape[-1] < 2:
+            return None
+        at = np.arange(self.value.size).reshape(shape)
+        if self.given[at[..., -1]].any():
+            return None
+        kept = at[..., :-1].ravel()
+        return Answer(
+            self.name,
+            np.arange(kept.size).reshape(*shape[:-1], -1).tolist(),
+            self.value[kept],
+            self.unit[kept],
+            self.digits[kept],
+            self.given[kept],
+            tuple(self.texts[i] for i in kept),
+            self.rounding,
+        )
+
     def nested(self, cells: Any) -> Any:
         """One thing for each cell, in the lists as they were written."""
         return _nested(self.form, cells)

@@ -46,6 +46,8 @@ class Placed:
     """Of that step, in row layout."""
     source: Array | None
     """For each written cell the number of the step's cell in row layout; None where the answer has another shape."""
+    notes: tuple[str, ...] = ()
+    """Codes of what was done to make it fit."""
 
     @property
     def fits(self) -> bool:
@@ -72,8 +74,11 @@ def place(answer: Answer, trace: Trace) -> Placed:
     step = trace.step(holder(answer.name, trace))
     shape = step.made.value.shape
     numbers = np.arange(step.made.value.size).reshape(shape)
-    found = next((layout for layout in _layouts(step, numbers) if layout.shape == answer.shape), None)
-    return Placed(answer, step.name, shape, None if found is None else found.ravel())
+    layouts = {layout.shape: layout.ravel() for layout in _layouts(step, numbers)}
+    source, narrower = layouts.get(answer.shape), answer.without_empty_column()
+    if source is None and narrower is not None and narrower.shape in layouts:
+        return Placed(narrower, step.name, shape, layouts[narrower.shape], ("empty_column",))
+    return Placed(answer, step.name, shape, source)
 
 
 def _layouts(step: Step, numbers: Array) -> Iterator[Array]:

@@ -181,7 +181,7 @@ class Work:
         theirs, half, given = placed.fit(answer.value), placed.fit(answer.half), placed.fit(answer.given)
         truth = self.run({}).step(placed.step).made.value
         cells = np.where(given, WRONG, MISSING)
-        notes: list[str] = []
+        notes = list(placed.notes)
         right = given & self._right(theirs, truth, half)
         cells[right] = RIGHT
         if placed.step in self.habits:
@@ -217,6 +217,7 @@ class Work:
         """Give the verdict to those wrong cells that follow from the numbers."""
         answer = placed.answer
         theirs, half = placed.fit(answer.value), placed.fit(answer.half)
+        digits = half > 0  # what is written exactly, such as 1/3, was never rounded
         as_written = self.follows(placed, self.run(numbers.given), numbers)
         sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
         cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
@@ -225,8 +226,8 @@ class Work:
             return
         if answer.rounding != 0.0:
             trace = self.run(numbers.given, rounding=answer.rounding)
-            cells[(cells == WRONG) & near(theirs, self.follows(placed, trace, numbers), half)] = verdict
-        left = (cells == WRONG) & np.isfinite(theirs)
+            cells[(cells == WRONG) & digits & near(theirs, self.follows(placed, trace, numbers), half)] = verdict
+        left = (cells == WRONG) & digits & np.isfinite(theirs)
         if left.any() and self.moves(placed.step):
             reached = self.reached(placed, theirs, half, left, numbers)
             if reached.any() and (not (self.book and self.book.reproduces(self, placed)) or self._sound_as_well(placed, numbers)):
@@ -449,9 +450,8 @@ def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:
     theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
     if placed.step != "weights":
         return np.zeros(theirs.shape, bool)
-    finest = np.min(np.where(unit > 0, unit, np.inf), axis=-1, keepdims=True)
-    finest = np.where(np.isfinite(finest), finest, 0.0)
-    rows = np.array(near(theirs, ours, finest).all(-1) & given.all(-1))
+    finest = np.min(unit, axis=-1, keepdims=True)
+    rows = np.array(near(theirs, ours, finest).all(-1) & given.all(-1) & (unit > 0).all(-1))
     for at in np.argwhere(rows):
         row = tuple(at)
         honest = _sum(rounded(ours[row], float(finest[row][0])))
@@ -484,7 +484,7 @@ def _after(first: Instead | None, second: Instead) -> Instead:
 
 def rounded_step(made: Named, rounding: Any) -> Named:
     """A step as its writer would have rounded it."""
-    return made if _stays(made, rounding) else replace(made, value=rounded(made.value, rounding))
+    return made if _stays(made, rounding) else op.revalued(made, rounded(made.value, rounding))
 
 
 def _stays(made: Named, rounding: Any) -> bool:
@@ -549,7 +549,7 @@ def _slopes(made: Named, g: Array, widths: Mapping[str, Array], given: Mapping[s
         theirs = given.get(name)
         if theirs is None or theirs.shape != gradient.value.shape or not np.isnan(theirs).any():
             return gradient  # nothing is written, or everything: then the graph ends here
-        return replace(gradient, value=np.where(np.isnan(theirs), gradient.value, 0.0))
+        return op.revalued(gradient, np.where(np.isnan(theirs), gradient.value, 0.0))
 
     backward(made, op.given("one", g, symbol("1")), cut)
     return slopes

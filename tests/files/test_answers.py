@@ -49,6 +49,12 @@ def test_answers_are_the_same_in_every_form(here, name, content):
     assert {step: texts(value.node) for step, value in steps.items()} == {"weights": [["0.50", "~"], ["1/3", "33%"]]}
 
 
+def test_null_is_a_masked_score_in_what_we_wrote_and_nothing_in_what_a_person_wrote(here):
+    ours = here("r.json", '{"attn": "0.1.0", "steps": [{"name": "scores", "value": [[1.0, null]]}, {"name": "V", "value": [[null]]}]}')
+    assert {step: texts(value.node) for step, value in read_answers(ours).steps.items()} == {"scores": [["1.0", "-inf"]], "V": [["null"]]}
+    assert texts(read_answers(here("a.json", '{"scores": [[1.0, null]]}')).steps["scores"].node) == [["1.0", "null"]]
+
+
 def test_a_folder_holds_one_csv_a_step(here):
     here("work/weights.csv", "0,5;0,5\n")
     here("work/output.csv", "1,2\n")

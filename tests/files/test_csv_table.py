@@ -131,6 +131,17 @@ def test_a_comma_file_stays_one_when_the_decimal_comma_is_allowed():
             "x.csv:4: this row has 1 cell, other rows have 2; the cells are separated by semicolons; "
             "a missing number or a second kind of separator does this",
         ),
+        (
+            '"V1" "V2"\n"1" 10 20\n"2" 30 40\n',
+            "x.csv:1: the header here has 2 cells, the rows below have 3; expected a name for every column; "
+            "if the first column names the rows, put an empty cell above it",
+        ),
+        (
+            "V1,V2\nr1,10,20\nr2,30,40\n",
+            "x.csv:1: the header here has 2 cells, the rows below have 3; expected a name for every column; "
+            "if the first column names the rows, put an empty cell above it",
+        ),
+        ("a,b,c\n1,2\n3,4\n", "x.csv:1: the header here has 3 cells, the rows below have 2; expected a name for every column"),
         ("[[1, 2]]\n", "x.csv:1: looks like YAML or JSON, expected a row of numbers a line; name the file .yaml or .json"),
     ],
 )
@@ -138,10 +149,21 @@ def test_what_cannot_be_told_is_an_error_on_one_line(text, message):
     assert refused(text) == message
 
 
-@pytest.mark.parametrize("text", ["50%,30%\n25%,75%\n", "–1,1\n–2,2\n", "#DIV/0!,1\n#DIV/0!,2\n", "１,2\n３,4\n"])
+@pytest.mark.parametrize("text", ["50%,30%\n25%,75%\n", "1 2,3\n4 5,6\n", "–1,1\n–2,2\n", "#DIV/0!,1\n#DIV/0!,2\n", "１,2\n３,4\n"])
 def test_damaged_numbers_never_become_labels(text):
     assert parse(text, "x.csv").labels is None
     assert parse(text, "x.csv").header is None
+
+
+@pytest.mark.parametrize("text", ["# a b\n1 2\n3 4\n", '"a" "b"\n"1" "2"\n3 4\n'])
+def test_blanks_separate_what_savetxt_and_quoting_programs_write(text):
+    assert cells(text) == [["1", "2"], ["3", "4"]]
+    assert parse(text, "x.csv").header == ("a", "b")
+
+
+@pytest.mark.parametrize("text", ["0.5,\n0.3,\n", "0.5;\n0.3;\n", "a,b\n0.5,\n0.3,\n", "a\n0.5,\n0.3,\n"])
+def test_in_answers_an_empty_last_column_stays(text):
+    assert cells(text, answers=True) == [["0.5", ""], ["0.3", ""]]
 
 
 @pytest.mark.parametrize("text", [",0.5\n0.3,0.2\n", "33%,\n,1/3\n", "null,1\n2,~\n"])

@@ -376,6 +376,14 @@ def test_a_text_in_an_old_encoding_asks_for_its_name(here):
         load("p.yaml", encoding="klingon")
 
 
+@pytest.mark.parametrize("mark", [b"\xff\xfe\0\0", b"\0\0\xfe\xff"])
+def test_utf_32_is_read_where_it_is_named(here, mark):
+    codec = "utf-32-le" if mark[0] else "utf-32-be"
+    here("p.yaml", mark + YAML.encode(codec))
+    assert refused("p.yaml") == "p.yaml: is UTF-32 text; give --encoding utf-32, or save it as UTF-8"
+    assert load("p.yaml", encoding="utf-32").problem.X.tolist() == X
+
+
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\0\0", YAML.encode("utf-16-le"), b"---\n\xef\xbb\xbfX: [[1]]\n"])
 def test_what_is_no_text_is_said_to_be_none(here, content):
     assert "zero bytes" in (message := refused(here("p.yaml", content))) or "U+FEFF" in message

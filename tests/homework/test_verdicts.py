@@ -131,6 +131,14 @@ def test_a_fraction_is_exact_so_one_that_is_only_near_is_wrong(mark):
     assert cells(mark(THIRDS, "weights: [[333/1000, 1/3, 1/3]]"), "weights") == [["wrong", "right", "right"]]
 
 
+@pytest.mark.parametrize("others", ["[2, 3]", "[2.00000, 3.00000]", "[2.0, 3.0]", "[~, ~]"])
+@pytest.mark.parametrize("near", ["5/3, 8/3", "17/10, 27/10"])
+def test_what_is_exact_is_not_forgiven_for_the_digits_beside_it(mark, near, others):
+    problem = "{Q: [[1, 0], [0, 2]], K: [[1, 1], [0, 1]], V: [[1, 2], [3, 4]]}"  # the output's first row: 1.66048, 2.66048
+    assert cells(mark(problem, f"output: [[{near}], {others}]"), "output")[0] == ["wrong", "wrong"]
+    assert mark(problem, "weights: [[0.7, 3/10], [.5, .5]]").first_wrong.first_wrong == (0, 1)
+
+
 def test_a_whole_number_claims_two_decimals_or_three_digits(mark):
     problem = "{Q: [[0, 0]], K: [[1, 0], [0, 1]], V: [[20.04, 2.004, 2.02], [20.04, 2.004, 2.02]]}"
     assert cells(mark(problem, "output: [[20, 2, 2]]"), "output") == [["right", "right", "wrong"]]
@@ -218,6 +226,15 @@ def test_a_wrong_shape_is_wrong_and_has_no_first_cell(mark, answer):
     report = mark(SMALL, f"weights: {answer}\noutput: [[6.4599, 3.5401], [5, 5], [6.6871, 3.3129]]")
     assert verdicts(report) == {"weights": "wrong", "output": "right"}
     assert report.first_wrong.first_wrong is None
+
+
+def test_an_empty_last_column_is_not_given_or_is_none(mark):
+    problem = "{Q: [[1, 0], [0, 2]], K: [[1, 1], [0, 1]], V: [[1, 2], [3, 4]]}"
+    assert cells(mark(problem, "weights: [[0.67, ~], [0.5, ~]]"), "weights") == [["right", "missing"]] * 2
+    report = mark(problem, "weights: [[0.67, 0.33, ~], [0.5, 0.5, ~]]")
+    assert cells(report, "weights") == [["right", "right"]] * 2
+    assert notes(report) == ["empty_column"]
+    assert cells(mark(problem, "weights: [[0.67, 0.33, ~], [0.5, 0.5, 0]]"), "weights")[0] == ["wrong", "wrong", "missing"]
 
 
 def test_a_flat_list_stands_for_a_step_of_one_row(mark):

@@ -147,6 +147,7 @@ TEXT = {
     "note.cut_off": "{step}: digits cut off instead of rounded; counted as rounding",
     "note.single_precision": "{step}: worked in single precision; counted as rounding",
     "note.adjusted": "{step}: a row was adjusted so that it adds up to exactly 1; counted as rounding",
+    "note.empty_column": "{step}: the last column is empty and was left out",
     "note.minus_max": "{step}: exponentials of scores minus the row's largest are right too",
     "note.untold": "{step}: with the digits given, right work looks the same as with the slip {codes}",
     "mistake.no_scale": "the scores were not divided by √d_k; each is larger than it should be by that factor",

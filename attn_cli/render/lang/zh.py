@@ -144,6 +144,7 @@ TEXT = {
     "note.cut_off": "{step}：数字被截断而不是四舍五入，按舍入计",
     "note.single_precision": "{step}：按单精度计算，按舍入计",
     "note.adjusted": "{step}：某一行经调整使其和恰为 1，按舍入计",
+    "note.empty_column": "{step}：最后一列为空，略去不计",
     "note.minus_max": "{step}：先减去行最大值再取指数也是对的",
     "note.untold": "{step}：按所给位数，正确的做法与错误 {codes} 看不出区别",
     "mistake.no_scale": "分数没有除以 √d_k：每个分数都大了这么多倍",
