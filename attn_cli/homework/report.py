@@ -49,7 +49,7 @@ class StepReport:
     """The step that holds its value."""
     verdict: str
     cells: Any
-    """A verdict for each cell."""
+    """A verdict for each cell, always in lists."""
     written: Any
     """The text of each cell."""
     expected: Any
@@ -135,7 +135,7 @@ class Marker:
         work = Work(self.truth.problem, self.truth, answers, self.tol, self.book)
         with np.errstate(all="ignore"):  # whatever somebody wrote, infinities included
             marks = work.mark()
-        steps = [self._step(marked) for marked in marks]
+        steps = [self._step(marked) if _means_something(marked) else self._absent(marked.placed.name) for marked in marks]
         steps += [self._absent(name) for name in self.points if name not in {step.name for step in steps}]
         steps.sort(key=lambda step: ORDER.index(step.step))
         return Report(self.truth, tuple(steps), file, notes)
@@ -152,8 +152,8 @@ class Marker:
             placed.name,
             placed.step,
             VERDICTS[marked.verdict],
-            answer.nested(codes),
-            answer.nested(answer.texts),
+            _listed(answer.nested(codes), expected.ndim),
+            _listed(answer.nested(answer.texts), expected.ndim),
             answer.nested(marked.expected.tolist()) if placed.fits else expected.tolist(),
             marked.mistake,
             tuple(
@@ -176,12 +176,28 @@ class Marker:
         return step.row_cell(at)
 
     def _absent(self, name: str) -> StepReport:
-        """A step that was asked for and not handed in."""
+        """A step of which nothing was handed in, though it was asked for or named."""
         step = self.truth.step(holder(name, self.truth))
         value = step.value
         cells = np.full(value.shape, "missing", object).tolist()
         blank = np.full(value.shape, "", object).tolist()
-        return StepReport(name, step.name, "missing", cells, blank, value.tolist(), None, (), self.points[name], 0.0, complete=False)
+        return StepReport(
+            name, step.name, "missing", cells, blank, value.tolist(), None, (), self.points.get(name, 1.0), 0.0, complete=False
+        )
+
+
+def _means_something(marked: Marked) -> bool:
+    """Whether an answer has cells that one can talk about: a number at least, or the shape of its step."""
+    given = marked.placed.answer.given
+    return marked.placed.fits or not given.size or bool(given.any())
+
+
+def _listed(nested: Any, axes: int) -> Any:
+    """A single cell as a list, too, nested as its step is."""
+    if not isinstance(nested, list):
+        for _ in range(axes):
+            nested = [nested]
+    return nested
 
 
 def _position(form: Any, number: int) -> Cell | None:

@@ -188,3 +188,20 @@ def test_a_program_in_half_precision_rounds_its_inputs_too(tmp_path):
     report = attn_cli.check(problem, tmp_path / "transposed.npz")
     assert report.first_wrong.name == "output"
     assert report.first_wrong.mistake.code == "weights_transposed"
+
+
+@pytest.mark.parametrize("nothing", ["~", "[~, ~]", "[[~, ~, ~], [~, ~, ~], [~, ~, ~]]", None])
+def test_a_step_that_was_not_given_is_a_grid_of_missing_cells_however_nothing_was_written(nothing, run, tmp_path):
+    (tmp_path / "dan.yaml").write_text(OUTPUT + (f"weights: {nothing}\n" if nothing else ""))
+    _, out, _ = run("problem.yaml", "dan.yaml", "--points", "weights=2", "--format", "json")
+    weights, output = json.loads(out)["steps"]
+    assert (weights["verdict"], weights["cells"]) == ("missing", [["missing"] * 3] * 3)
+    assert output["verdict"] == "right"
+
+
+@pytest.mark.parametrize(("step", "cells"), [("row_sums", ["wrong"]), ("weights", [["wrong"]])])
+def test_a_single_number_for_a_whole_step_is_a_list_of_one_wrong_cell(step, cells, run, tmp_path):
+    (tmp_path / "dan.yaml").write_text(f"{step}: 0.5\n")
+    code, out, _ = run("problem.yaml", "dan.yaml", "--format", "json")
+    assert (code, json.loads(out)["steps"][0]["cells"]) == (1, cells)
+    assert json.loads(out)["first_wrong"] == {"step": step, "cell": None}
