@@ -106,7 +106,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _open_streams() -> None:
     """Write UTF-8 whatever the locale says, and file names byte for byte."""
-    sys.stdout = sys.stdout or io.StringIO()  # None where whoever started us closed it
+    sys.stdout = sys.stdout or _Closed()  # None where whoever started us closed it
     sys.stderr = sys.stderr or io.StringIO()
     chosen = os.environ.get("PYTHONIOENCODING")
     codecs.register_error("as_in_json", _as_in_json)
@@ -115,6 +115,19 @@ def _open_streams() -> None:
             stream.reconfigure(**({"errors": "as_in_json"} if chosen else {"encoding": "utf-8", "errors": errors}))
     if not isinstance(sys.stderr, _Remarks):
         sys.stderr = _Remarks(sys.stderr)
+
+
+class _Closed(io.StringIO):
+    """Standard output where there is none. A result that would be lost is an error; one that goes into a file is not."""
+
+    @property
+    def buffer(self) -> _Closed:
+        return self
+
+    def write(self, text: str | bytes) -> int:
+        if text:
+            raise UsageError("standard output is closed, so the result has nowhere to go")
+        return 0
 
 
 class _Remarks:

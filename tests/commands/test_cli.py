@@ -165,6 +165,25 @@ def test_a_full_disk_is_one_line():
     assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="streams as POSIX has them")
+@pytest.mark.parametrize(
+    "argv", [["--version"], ["--help"], ["samples"], ["compute"], ["compute", "--format", "npz"], ["compute", "--help"], ["batch", "p.json"]]
+)
+def test_a_result_that_has_nowhere_to_go_is_an_error(argv, tmp_path):
+    (tmp_path / "p.json").write_text('{"X": [[1]]}')
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *ATTN, *argv], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    said = [line for line in done.stderr.splitlines() if not line.startswith(("note: ", "1 done"))]
+    assert (done.returncode, said) == (2, ["error: standard output is closed, so the result has nowhere to go"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="streams as POSIX has them")
+def test_a_result_that_goes_into_a_file_needs_no_standard_output(tmp_path):
+    for closed in (">&-", ">&- 2>&-"):
+        subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *ATTN, "compute", "-o", "a.json"], check=True, cwd=tmp_path)
+        assert '"weights"' in (tmp_path / "a.json").read_text()
+        (tmp_path / "a.json").unlink()
+
+
 def test_an_ascii_locale_still_prints_every_label():
     env = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     done = subprocess.run([*ATTN, "samples", "chinese"], capture_output=True, env=env, check=True)
