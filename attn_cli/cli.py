@@ -121,7 +121,7 @@ class _Closed(io.StringIO):
     """Standard output where there is none. A result that would be lost is an error; one that goes into a file is not."""
 
     @property
-    def buffer(self) -> _Closed:
+    def buffer(self) -> _Closed:  # type: ignore[override]  # only ever written to
         return self
 
     def write(self, text: str | bytes) -> int:

@@ -167,7 +167,8 @@ def test_a_full_disk_is_one_line():
 
 @pytest.mark.skipif(os.name == "nt", reason="streams as POSIX has them")
 @pytest.mark.parametrize(
-    "argv", [["--version"], ["--help"], ["samples"], ["compute"], ["compute", "--format", "npz"], ["compute", "--help"], ["batch", "p.json"]]
+    "argv",
+    [["--version"], ["--help"], ["samples"], ["compute"], ["compute", "--format", "npz"], ["compute", "--help"], ["batch", "p.json"]],
 )
 def test_a_result_that_has_nowhere_to_go_is_an_error(argv, tmp_path):
     (tmp_path / "p.json").write_text('{"X": [[1]]}')
