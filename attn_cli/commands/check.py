@@ -71,7 +71,6 @@ def run(
     reports = _marked(marker, loaded, answers, reading)
     style = _style(look, output is None)
     wanted = Wanted(answers=not no_answers, explain=explain)
-    say(loaded.notes, look.language())
     if output is not None and not one_file:
         _save(reports, form, style, wanted, Path(output))
     elif len(reports) == 1 and isinstance(reports[0], Report):
@@ -80,6 +79,7 @@ def run(
         write(form.many(reports, style, wanted), output)
     if output is not None:
         write(class_table(reports, _style(look, True)), None)
+    say(loaded.notes, look.language())
     for report in reports:
         if isinstance(report, Failed):
             print(f"error: {report.error}", file=sys.stderr)

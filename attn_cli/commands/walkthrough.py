@@ -41,10 +41,7 @@ def walk(
     output = None if output == "-" else output
     form = format_for(look.format, output)
     example = file is None and not given(matrices)
-    if example:
-        file = str(sample(EXAMPLE))
-        say((Note("built_in", {"name": EXAMPLE}),), look.language())
-    loaded = load(file, settings, matrices, reading)
+    loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, reading)
     if output is not None:
         _spare_inputs(loaded, output)
     from attn_cli.engine.memory import solve_within
@@ -55,9 +52,8 @@ def walk(
         raise loaded.locate(error) from error
     notes = (*loaded.notes, *trace.notes)
     style = replace(look.style(detail, on_screen=output is None), written=loaded.written, cells=tuple(cells), full=full)
-    result = form.compute(trace, style, notes)
-    say(notes, look.language())
-    write(result, output)
+    write(form.compute(trace, style, notes), output)
+    say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())
 
 
 def _spare_inputs(loaded: Loaded, output: str) -> None:
@@ -90,6 +86,7 @@ def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
 
 
 def write(result: str | bytes, output: str | None) -> None:
+    """Deliver a result. Remarks come after it, so that where it cannot be delivered that is the one thing said."""
     if output is not None:
         from attn_cli.files.save import save
 
@@ -100,3 +97,4 @@ def write(result: str | bytes, output: str | None) -> None:
         sys.stdout.buffer.write(result)
     else:
         sys.stdout.write(result if result.endswith("\n") else result + "\n")
+    sys.stdout.flush()

@@ -231,3 +231,12 @@ def test_that_nobody_listens_to_remarks_changes_nothing_else(file, code, problem
     os.close(writer)
     assert done.returncode == code
     assert bool(done.stdout) == (code == 0)
+
+
+@pytest.mark.parametrize("arguments", ["--temperature 0", "--only nope", "-o nowhere/x.json", "notes.yaml -o nowhere/x.json"])
+def test_where_no_result_can_be_delivered_that_is_the_one_thing_said(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.yaml").write_text("X: [[1, 0], [0, 1]]\n")  # no weights: a note says so
+    assert main(["compute", *arguments.split()]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err[:7], err.count("\n")) == ("", "error: ", 1)
