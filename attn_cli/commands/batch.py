@@ -69,15 +69,14 @@ def run(
         raise UsageError(
             "--resume keeps results in a folder: name it with -o" if output is None else "--resume has no place beside --check"
         )
-    if output == "":
-        raise UsageError("-o: found an empty name, expected a folder for the results")
     form, suffix = _format(look.format, output, check)
     kind = None if summary is None else _summary_kind(summary)
     if look.only:
         _known_steps(look.only)
     found = plan(_listed(paths), skip=None if output is None else Path(output))
     for path in found.missing:
-        print(f"error: {one_line(path)}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
+        told = one_line(path) or "''"
+        print(f"error: {told}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
     if not found.problems and not found.missing:
         raise UsageError("standard input names no path; expected one a line")
     if not found.problems or (found.missing and fail_fast):

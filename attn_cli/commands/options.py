@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_
 import typer
 from typer.core import TyperCommand
 
+from attn_cli.errors import UsageError
+
 if TYPE_CHECKING:
     from typer._click import HelpFormatter
 
@@ -141,6 +143,18 @@ class Command(TyperCommand):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """An empty text, as of a variable of the shell that is not set, names nothing; least of all the folder one is in."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            value = ctx.params.get(parameter.name or "")
+            if value == "" or (isinstance(value, (list, tuple)) and "" in value and parameter.name != "paths"):  # a batch goes on
+                expected = (parameter.metavar or "a text").strip("[].")
+                named = any(word in expected for word in ("FILE", "DIR", "NAME", "PROBLEM", "ANSWERS", "STEP"))
+                name = f"{min(parameter.opts, key=len)}: " if parameter.param_type_name == "option" else ""
+                raise UsageError(f"{name}found an empty {'name' if named else 'text'}, expected {expected}; see {ctx.command_path} --help")
+        return rest
 
     def format_help(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
         formatter.write_text(self.help or "")

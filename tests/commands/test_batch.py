@@ -191,7 +191,7 @@ def test_a_summary_of_an_unknown_kind_is_refused_before_anything_runs(here, caps
         (["--summary", "none/s.csv"], "none/s.csv: cannot be written: there is no folder"),
         (["--summary", "s.csv"], "s.csv: is a folder; expected the name of a file to write"),
         (["-o", "a.yaml"], "a.yaml: is a file; expected a folder for the results"),
-        (["-o", ""], "-o: found an empty name, expected a folder for the results"),
+        (["-o", ""], "-o: found an empty name, expected DIR; see attn batch --help"),
         (["--only", "weigths"], "no step 'weigths' (did you mean 'weights'?); there are Q, K, V,"),
     ],
 )

@@ -104,6 +104,29 @@ def test_a_mistake_on_the_command_line_is_one_line_with_a_hint(argv, said, capsy
     assert line.endswith(f"see attn {argv[0]} --help")
 
 
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["compute", "-o", ""], "-o: found an empty name, expected FILE"),
+        (["compute", "--format", "json", "-o", ""], "-o: found an empty name, expected FILE"),
+        (["trace", ""], "found an empty name, expected FILE"),
+        (["compute", "--x", ""], "--x: found an empty name, expected FILE"),
+        (["compute", "--scale", ""], "--scale: found an empty text, expected NUMBER"),
+        (["compute", "--only", "weights", "--only", ""], "--only: found an empty name, expected STEP"),
+        (["check", "", "a.yaml"], "found an empty name, expected PROBLEM"),
+        (["check", "p.yaml", "a.yaml", ""], "found an empty name, expected ANSWERS"),
+        (["check", "p.yaml", "-o", ""], "-o: found an empty name, expected DIR|FILE"),
+        (["batch", "p.yaml", "--summary", ""], "--summary: found an empty name, expected FILE"),
+        (["samples", "--copy", ""], "--copy: found an empty name, expected DIR"),
+    ],
+)
+def test_an_empty_name_names_nothing_and_no_folder_either(argv, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_text("X: [[1]]\nanswers:\n  weights: [[1]]\n")
+    assert error(argv, capsys) == f"error: {said}; see attn {argv[0]} --help"
+    assert [path.name for path in tmp_path.iterdir()] == ["p.yaml"]
+
+
 def test_an_input_error_names_its_place_on_one_line(failing, capsys):
     failing(InputError("what\nis this?", key="X", cell=(0, 2), place=Place("hw[draft]\n.yaml", 3, 7)))
     assert error(["compute"], capsys) == r"error: hw[draft]\n.yaml:3:7: X[1,3]: what\nis this?"
