@@ -155,7 +155,8 @@ class _Builder:
         if not isinstance(node, Scalar):
             raise value.error(f"found {value.describe()}, expected {expected}", key)
         if is_empty(node.text) and not (node.quoted and node.text):
-            raise value.error(f"found nothing, expected {expected}; leave the key out if it is not given", key)
+            where = "option" if value.option else "key"
+            raise value.error(f"found nothing, expected {expected}; leave the {where} out if it is not given", key)
         return node.text.strip()
 
     def _word(self, key: str, names: tuple[str, ...] = ()) -> str:
@@ -255,12 +256,12 @@ class _Builder:
         for key, value in given.items():
             part = key.partition(".")[2] or "keep"
             if key == "mask" and isinstance(value.node, Scalar):
-                text = self._text(key, "causal, or a matrix of 1 (may attend) and 0")
+                forms = "causal" if value.option else "causal, a matrix of 1 and 0, a mapping, or the name of a file"
+                text = self._text(key, forms)
                 if text.lower() != "causal":
                     near = did_you_mean(text, ("causal",))
-                    raise value.error(
-                        f"found {show(text)}{near}, expected causal, a matrix of 1 and 0, a mapping, or the name of a file", key
-                    )
+                    mend = "; any other mask stands in the problem's file, as in mask: mask.csv" if value.option and not near else ""
+                    raise value.error(f"found {show(text)}{near}, expected {forms}{mend}", key)
                 fields["causal"] = True
             elif part in keys.MASK_MATRICES:
                 fields[part] = self._truths(key)

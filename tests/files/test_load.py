@@ -307,7 +307,9 @@ def test_an_unknown_word_shows_its_neighbour_and_the_list(here, text, near):
             "--temperature: found '1:30', expected a number; a time or a ratio is no number: write a decimal or a fraction such as 1/30",
         ),
         ({"heads": "x"}, "--heads: found 'x', expected a whole number from 1"),
-        ({"mask": "full"}, "--mask: found 'full', expected causal, a matrix of 1 and 0, a mapping, or the name of a file"),
+        ({"mask": "full"}, "--mask: found 'full', expected causal; any other mask stands in the problem's file, as in mask: mask.csv"),
+        ({"mask": "casual"}, "--mask: found 'casual' (did you mean 'causal'?), expected causal"),
+        ({"mask": " "}, "--mask: found nothing, expected causal; leave the option out if it is not given"),
         ({"dtype": "float16"}, "--dtype: found 'float16', expected one of float64, float32"),
     ],
 )
