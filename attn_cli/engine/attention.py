@@ -6,7 +6,6 @@ The order is fixed: products, scale, softcap, bias, mask, temperature, mode (Vas
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.plan import Sizes, has_weights, open_cells, plan, source
-from attn_cli.engine.problem import Array, Problem, all_finite
+from attn_cli.engine.plan import Sizes, open_cells, plan
+from attn_cli.engine.problem import Array, Problem, all_finite, has_weights, source
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.trace import Instead, Recorder, Trace
@@ -36,7 +35,8 @@ def solve(
 ) -> Trace:
     """Work a problem, writing down every step.
 
-    `given`, `nudge` and `instead` are for marking (see Recorder). Raises InputError where the problem does not fit together.
+    `given`, `nudge` and `instead` are for marking (see Recorder), which wants no notes. Raises InputError where the problem does
+    not fit together.
     """
     problem = problem.as_dtype()
     sizes = plan(problem)
@@ -65,7 +65,7 @@ def solve(
         refuse_overflow({"weights": a, "output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return trace.with_notes(remarks(trace))
+    return trace.with_notes(remarks(trace)) if ours else trace
 
 
 def refuse_overflow(made: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:
@@ -102,7 +102,7 @@ def affine(x: Named, weight: str, bias: str, problem: Problem) -> Named:
 
 def flat_head(x: Named, h: int) -> Named:
     """One head has no head axis: (1, n, d) -> (n, d)."""
-    return replace(x, value=x.value[0]) if h == 1 and x.value.ndim == 3 else x
+    return op.revalued(x, x.value[0]) if h == 1 and x.value.ndim == 3 else x
 
 
 def cut(x: Named, heads: int, h: int) -> Named:

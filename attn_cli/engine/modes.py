@@ -21,6 +21,8 @@ MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode")
 
 LARGE = {"float64": 700.0, "float32": 80.0}
 """Scores beyond this size are lessened by their row's maximum before exp, which would overflow otherwise."""
+MANY = 6000
+"""So many exponentials of scores of that size never add up to more than fits; of more keys the sums are looked at."""
 
 
 @MODES.register()
@@ -30,8 +32,8 @@ def soft(s: Named, problem: Problem, record: Recorder) -> Named:
     (n, m) -> (n, m). Bridle 1990.
     """
     e = op.exp(s)
-    small = np.abs(s.value[np.isfinite(s.value)]).max(initial=0) <= LARGE[problem.dtype]
-    if not small or not all_finite(e.value.sum(axis=-1)):  # very many keys, each near the limit
+    small = np.abs(s.value).max(initial=0, where=s.value != -np.inf) <= LARGE[problem.dtype]
+    if not small or (s.value.shape[-1] > MANY and not all_finite(e.value.sum(axis=-1))):
         e = op.exp(op.subtract(s, op.row_max(s)))
     e = record("exponentials", e)
     z = record("row_sums", op.row_sum(e))

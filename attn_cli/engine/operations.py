@@ -673,4 +673,9 @@ def of_head(x: Expr) -> Expr:
 
 def renamed(x: Named, expr: Expr) -> Named:
     """The same values, written as `expr` from here on."""
-    return replace(x, expr=expr)
+    return Named(x.value, expr, x.operation, x.operands, x.name, x.exact)
+
+
+def revalued(x: Named, value: Array) -> Named:
+    """Other numbers, written and made as `x` is."""
+    return Named(value, x.expr, x.operation, x.operands, x.name, x.exact)

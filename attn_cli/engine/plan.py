@@ -8,13 +8,23 @@ from typing import NamedTuple
 import numpy as np
 
 from attn_cli.engine.masks import allowed, shape_text
-from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem, all_finite
+from attn_cli.engine.modes import MODES
+from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem, all_finite, has_weights, key_of, source
 from attn_cli.engine.registry import did_you_mean
+from attn_cli.engine.scores import SCORES
 from attn_cli.errors import InputError
 
 TRACED = ("Q", "K", "V")
 CUT = ("Q", "K", "V", "scores", "bias")
 """Matrices that may have a head axis in front."""
+AXES: dict[str, tuple[tuple[int, ...], str]] = {
+    **dict.fromkeys(MATRICES, ((2,), "a matrix")),
+    **dict.fromkeys(CUT, ((2, 3), "a matrix, or one for each head")),
+    **dict.fromkeys(VECTORS, ((1,), "one number a column")),
+}
+"""How many axes an array may have, and what that makes it."""
+FINITE = ("X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "scores", "upstream", *VECTORS)
+"""Arrays in which neither NaN nor an infinity ever has a meaning."""
 
 
 class Sizes(NamedTuple):
@@ -60,9 +70,6 @@ def plan(problem: Problem) -> Sizes:
 
 
 def _check_numbers(problem: Problem) -> None:
-    from attn_cli.engine.modes import MODES
-    from attn_cli.engine.scores import SCORES
-
     for key, registry in (("score", SCORES), ("mode", MODES)):
         name = getattr(problem, key)
         try:
@@ -96,12 +103,8 @@ def _check_numbers(problem: Problem) -> None:
 
 def _check_axes(problem: Problem) -> None:
     """Matrices are matrices (with a head axis where there may be one), and biases are single rows."""
-    from attn_cli.engine.scores import SCORES
-
-    for key in problem.given(*MATRICES, *VECTORS):
-        axes: tuple[int, ...] = (1,) if key in VECTORS else (2, 3) if key in CUT else (2,)
-        what = "one number a column" if key in VECTORS else "a matrix, or one for each head" if key in CUT else "a matrix"
-        _expect_axes(getattr(problem, key), axes, what, key)
+    for key in problem.given(*AXES):
+        _expect_axes(getattr(problem, key), *AXES[key], key)
     for score, arrays in problem.parameters.items():
         known = SCORES[score].parameters
         for name, value in arrays.items():
@@ -127,22 +130,6 @@ def _check_twice(problem: Problem) -> None:
             raise InputError(f"{name} is given directly, so {other} has no place; leave one of them out", key=other)
     if problem.tokens is not None and problem.query_tokens is not None:
         raise InputError("tokens and query_tokens both name the queries; leave one of them out", key="query_tokens")
-
-
-def source(problem: Problem, name: str) -> str:
-    """The input that Q, K or V is made from."""
-    return "X" if name == "Q" or problem.context is None else "context"
-
-
-def has_weights(problem: Problem) -> bool:
-    return bool(problem.given("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V"))
-
-
-def key_of(problem: Problem, name: str) -> str:
-    """The key that settles the width of Q, K or V."""
-    if getattr(problem, name) is not None:
-        return name
-    return f"W_{name}" if getattr(problem, f"W_{name}") is not None else source(problem, name)
 
 
 def _shape(problem: Problem, name: str) -> tuple[int, ...] | None:
@@ -299,12 +286,9 @@ def open_cells(problem: Problem, sizes: Sizes) -> Array:
 
 
 def _check_finite(problem: Problem, sizes: Sizes) -> None:
-    parameters = {f"{score}.{name}": value for score, arrays in problem.parameters.items() for name, value in arrays.items()}
-    inputs = {
-        name: getattr(problem, name)
-        for name in problem.given("X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "scores", "upstream", *VECTORS)
-    }
-    for key, value in {**inputs, **parameters}.items():
+    inputs = [(key, getattr(problem, key)) for key in problem.given(*FINITE)]
+    inputs += [(f"{score}.{name}", value) for score, arrays in problem.parameters.items() for name, value in arrays.items()]
+    for key, value in inputs:
         if not all_finite(value):
             hint = " (to mask a score, use mask or bias)" if key == "scores" else ""
             _refuse(key, value, ~np.isfinite(value), f"expected a finite number{hint}")

@@ -128,3 +128,19 @@ class Problem:
             at = tuple(int(i) for i in np.argwhere(lost)[0])
             raise InputError(f"found {np.asarray(value)[at]:g}, which is more than {self.dtype} can hold", key=key, cell=at)
         return cast
+
+
+def source(problem: Problem, name: str) -> str:
+    """The input that Q, K or V is made from."""
+    return "X" if name == "Q" or problem.context is None else "context"
+
+
+def has_weights(problem: Problem) -> bool:
+    return bool(problem.given("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V"))
+
+
+def key_of(problem: Problem, name: str) -> str:
+    """The key that settles the width of Q, K or V."""
+    if getattr(problem, name) is not None:
+        return name
+    return f"W_{name}" if getattr(problem, f"W_{name}") is not None else source(problem, name)

@@ -11,8 +11,8 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.plan import Sizes, has_weights
-from attn_cli.engine.problem import Array, Problem, all_finite
+from attn_cli.engine.plan import Sizes
+from attn_cli.engine.problem import Array, Problem, all_finite, has_weights
 
 if TYPE_CHECKING:
     from attn_cli.engine.trace import Trace

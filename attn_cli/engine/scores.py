@@ -14,8 +14,7 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
-from attn_cli.engine.plan import key_of
-from attn_cli.engine.problem import Problem
+from attn_cli.engine.problem import Problem, key_of
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.trace import Recorder
 from attn_cli.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from attn_cli.engine.expression import Expr, Sym, symbol
 from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named
-from attn_cli.engine.plan import Sizes
 from attn_cli.engine.problem import Array, Problem
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
+
+if TYPE_CHECKING:
+    from attn_cli.engine.plan import Sizes
 
 
 class StepKind(NamedTuple):
@@ -124,6 +126,7 @@ class Trace:
         notes: tuple[Note, ...] = (),
     ):
         self.problem, self.sizes, self.steps, self.notes = problem, sizes, steps, notes
+        self._named = {step.name: step for step in steps}
         self.settings = settings
         """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
         self.query_labels, self.key_labels = query_labels, key_labels
@@ -143,16 +146,15 @@ class Trace:
         return self.step(name).value
 
     def __contains__(self, name: object) -> bool:
-        return any(step.name == name for step in self.steps)
+        return name in self._named
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
 
     def step(self, name: str) -> Step:
-        for step in self.steps:
-            if step.name == name:
-                return step
-        names = [step.name for step in self.steps]
+        if name in self._named:
+            return self._named[name]
+        names = list(self._named)
         raise InputError(f"no step {name!r} here{did_you_mean(name, names)}; there are {', '.join(names)}")
 
 
