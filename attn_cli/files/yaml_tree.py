@@ -172,7 +172,7 @@ class _Reader:
             message = "a tab is used for indentation; YAML wants blanks there: replace the tab by two blanks"
         elif (glued := _glued(lines, line)) is not None:
             line, column = glued
-            message = "a key is followed by a colon and a blank, as in X: [[1, 0], [0, 1]]"
+            message = "a key is followed by ':' and a blank, as in X: [[1, 0], [0, 1]]"
         elif rest[:1] in ("@", "`", "%") or ("cannot start any token" in problem and rest[:1]):
             message = f"a text may not start with {rest[:1]} here: put it in quotes"
         elif rest[:1] in ("*", "&") or "alias" in problem or "anchor" in (why.context or "") or "anchor" in problem:
@@ -194,11 +194,20 @@ class _Reader:
             )
         elif "nesting" in problem or "depth" in problem:
             message = "lists are nested too deep; a matrix is a list of rows"
+        elif "expected ':'" in problem and why.context_mark:
+            line, column = why.context_mark.line + 1, why.context_mark.column + 1
+            message = _no_key(lines[line - 1])
+        elif "document start" in problem:
+            message = "this line does not go on with those above: start every key in the same column, with no '...' between them"
+        elif "'-' indicator" in problem or rest.startswith("- "):
+            message = "the rows of a list start with '- ' in the same column: indent them alike, and put nothing else between them"
+        elif rest[:1] in ("]", "}"):
+            message = f"found '{rest[0]}' where nothing is open: take it away, or open the list before it"
         elif "expected" in problem:
             plain = problem.replace("expected node content", "a value is missing here").replace(
                 "expected key", "a key such as X: is expected here"
             )
-            message = f"{plain}: check the brackets, and put labels such as - ? | > ! in quotes"
+            message = f"{plain}: check indentation and brackets, and put labels such as - ? | > ! in quotes"
         else:
             message = f"{problem}: check indentation and brackets, and put texts with special characters in quotes"
         return InputError(message, place=Place(self.file, line, column))
@@ -211,10 +220,18 @@ def _single(node: Node) -> Node:
     return node
 
 
+def _no_key(text: str) -> str:
+    """What is wrong with a line that is neither a key nor a row."""
+    indent = text[: len(text) - len(text.lstrip())]
+    if "\N{NO-BREAK SPACE}" in indent:
+        return "found a no-break space (U+00A0) in the indentation: replace it by a blank"
+    return f"found {show(text.strip())}, expected a key, a colon and a blank, as in X: [[1, 0], [0, 1]], or a row that starts with '- '"
+
+
 def _glued(lines: list[str], last: int) -> tuple[int, int] | None:
-    """Line and column behind a colon that follows a known key without a blank, `X:[[1]]`, on one of the last two lines."""
+    """Line and column behind a colon that is none, `X:[[1]]` or `X： [[1]]` after a known key, on one of the last two lines."""
     for number in (last, last - 1):
-        match = re.match(r"\s*(\w+):(?=\S)", lines[number - 1]) if 0 < number <= len(lines) else None
+        match = re.match(r"\s*(\w+)(：|:(?=\S))", lines[number - 1]) if 0 < number <= len(lines) else None
         if match and canonical(match[1], known()):
             return number, match.end() + 1
     return None

@@ -62,7 +62,22 @@ def test_a_file_that_says_nothing_is_nothing(text):
         ("t: [@x]\n", "p:1:5: a text may not start with @ here: put it in quotes"),
         ("t: [%]\n", "p:1:5: a text may not start with % here: put it in quotes"),
         ("t: ['m, b]\n", "p:1:5: the quote that opens here is never closed: close it, or put a text that holds a quote in other quotes"),
-        ("K: 1\nQ:[[1]]\nV: 2\n", "p:2:3: a key is followed by a colon and a blank, as in X: [[1, 0], [0, 1]]"),
+        ("K: 1\nQ:[[1]]\nV: 2\n", "p:2:3: a key is followed by ':' and a blank, as in X: [[1, 0], [0, 1]]"),
+        ("K: 1\nmask：causal\n", "p:2:6: a key is followed by ':' and a blank, as in X: [[1, 0], [0, 1]]"),
+        (
+            "K: 1\nQ = 2\n",
+            "p:2:1: found 'Q = 2', expected a key, a colon and a blank, as in X: [[1, 0], [0, 1]], or a row that starts with '- '",
+        ),
+        ("K:\n  - [1]\n\u00a0 - [2]\n", "p:3:1: found a no-break space (U+00A0) in the indentation: replace it by a blank"),
+        (
+            "  K: 1\nQ: 2\n",
+            "p:2:1: this line does not go on with those above: start every key in the same column, with no '...' between them",
+        ),
+        (
+            "K:\n  - [1]\n    - [2]\n",
+            "p:3:5: the rows of a list start with '- ' in the same column: indent them alike, and put nothing else between them",
+        ),
+        ("K: [[1]]]\n", "p:1:9: found ']' where nothing is open: take it away, or open the list before it"),
         ("t: a: b\n", "p:1:5: a colon and a blank make a key here: put a text that holds ': ' in quotes, or mend the indentation"),
         (
             "X: [[1. 0.5]\n    [2. 3.]]\n",
