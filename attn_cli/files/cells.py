@@ -89,7 +89,7 @@ def read(text: str, *, percent: bool = False, decimal: str = ".") -> Reading:
         value = _Formula(text, shown).value()
         if value is not None:
             return Reading(value, exact=True)
-    raise InputError(f"found {show(shown)}, expected a number{_because(shown)}")
+    raise InputError(f"found {show(shown)}, expected a number{_because(shown, decimal)}")
 
 
 def looks_like_a_number(text: str) -> bool:
@@ -241,19 +241,15 @@ class _Fault(NamedTuple):
     """Whether a number was meant beyond doubt: then the cell is no label and no header either."""
 
 
-def _because(text: str) -> str:
-    fault = _fault(text)
+def _because(text: str, decimal: str) -> str:
+    fault = _fault(text, decimal)
     return f"; {fault.hint}" if fault and fault.hint else ""
 
 
-def _same(hint: str) -> Callable[[str], str]:
-    return lambda text: hint
-
-
-_HINTS: list[tuple[str, Callable[[str], str], bool]] = [
-    (r"(?i)(null|~|none|)", _same("write the number that belongs there"), False),
-    (r"(?i)true|false|yes|no|on|off", _same("write 1 or 0"), False),
-    (r"[+-]?[0-9]+:[0-9:.]+", _same("a time or a ratio is no number: write a decimal or a fraction such as 1/30"), False),
+_HINTS: list[tuple[str, str | Callable[[str], str], bool]] = [
+    (r"(?i)(null|~|none|)", "write the number that belongs there", False),
+    (r"(?i)true|false|yes|no|on|off", "write 1 or 0", False),
+    (r"[+-]?[0-9]+:[0-9:.]+", "a time or a ratio is no number: write a decimal or a fraction such as 1/30", False),
     (r"[+-]?[0-9][0-9_]*_[0-9_.]*(?:[eE].*)?", lambda t: f"write it without underscores, {t.replace('_', '')}", True),
     (r"[+-]?0[xX][0-9a-fA-F]+", lambda t: f"write it in decimal, {int(t, 16)}", True),
     (r"[+-]?0[bB][01]+", lambda t: f"write it in decimal, {int(t, 2)}", True),
@@ -274,7 +270,7 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
         True,
     ),
     (r"[+-]?[0-9.,]+\s*[%％]", lambda t: f"write {_percent(t)} instead of a percentage", True),
-    (r"[+-]?[0-9.]+\s*[‰]", _same("write a decimal instead of a per mille"), True),
+    (r"[+-]?[0-9.]+\s*[‰]", "write a decimal instead of a per mille", True),
     (
         r"[\u2010-\u2015\uFE58\uFE63\uFF0D\u02D7]\s*[0-9.√].*",
         lambda t: f"it starts with {unicodedata.name(t[0])} (U+{ord(t[0]):04X}): write the minus as '-'",
@@ -282,58 +278,86 @@ _HINTS: list[tuple[str, Callable[[str], str], bool]] = [
     ),
     (
         r"(?i)#(div/0|n/a|ref|value|name|num|null|spill|calc)[!?]?|###+",
-        _same("a spreadsheet's error was saved there: mend the sheet"),
+        "a spreadsheet's error was saved there: mend the sheet",
         True,
     ),
-    (r"(?i)n/?a|n\.a\.|-+|\?+|none|missing|[.…]+", _same("the number is missing there"), False),
+    (r"(?i)n/?a|n\.a\.|-+|\?+|none|missing|[.…]+", "the number is missing there", False),
     (r"[+-]?[0-9]+\s+[0-9]+\s*/\s*[0-9]+", lambda t: f"a mixed number: write {_mixed(t)}", False),
-    (r"[+-]?[0-9]{1,3}([\u00a0\u2009\u202f'’][0-9]{3})+([.,][0-9]*)?", _same("write it without thousands separators"), True),
-    (r"(?s)\s*(\[|\(|tensor|array|np\.|torch\.).*", _same("a printed array was pasted: write rows as [1, 0.5], with commas"), False),
+    (r"[+-]?[0-9]{1,3}([\u00a0\u2009\u202f'’][0-9]{3})+([.,][0-9]*)?", "write it without thousands separators", True),
+    (r"(?s)\s*(\[|\(|tensor|array|np\.|torch\.).*", "a printed array was pasted: write rows as [1, 0.5], with commas", False),
     (
         rf"[+-]?{_DECIMAL}(\s+[+-]?{_DECIMAL})+",
-        _same("there is no comma between these numbers: separate them by commas, as in [1, 0.5]"),
+        "there is no comma between these numbers: separate them by commas, as in [1, 0.5]",
         False,
     ),
     (
         r"[+-]?[0-9]+\s+[+-]?[0-9]+",
-        _same("two numbers with a blank between"),
+        "two numbers with a blank between",
         False,
     ),
     (r"[+-]?[0-9.]+[dD][+-]?[0-9]+", lambda t: f"write the exponent with e, {re.sub('[dD]', 'e', t)}", True),
-    (r"=.*", _same("a formula was saved there: write its value"), False),
-    (r"[$€£¥].*[0-9].*|[+-]?[0-9.]+\s*[$€£¥]", _same("write the number without a currency sign"), True),
-    (r"[+-]?[0-9.]*\s*(\*\*|\^|[x×*]\s*10\s*\^).*[0-9]", _same("write powers of ten as 1e3 and others as decimals"), False),
-    (r"[+-]?([0-9.]+[+-])?[0-9.]*[ij]", _same("complex numbers have no meaning here"), False),
-    (r"[+-]?[0-9]*//.*[0-9]", _same("write a fraction with a single stroke, such as 1/3"), False),
-    (r"[+-]?[0-9]+\.[0-9]*\.[0-9.]*", _same("it has more than one decimal point"), False),
-    (r".*[，；、].*", _same("separate numbers by the plain characters , or ;"), False),
+    (r"=.*", "a formula was saved there: write its value", False),
+    (r"[$€£¥].*[0-9].*|[+-]?[0-9.]+\s*[$€£¥]", "write the number without a currency sign", True),
+    (
+        r"[+-]?[0-9.,]+(\s*[x×*·⋅]\s*10)?\s*[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+",
+        "write powers of ten as 1e3 and others as decimals",
+        True,
+    ),
+    (r"[+-]?[0-9.]*\s*(\*\*|\^|[x×*]\s*10\s*\^).*[0-9]", "write powers of ten as 1e3 and others as decimals", False),
+    (r"[+-]?([0-9.]+[+-])?[0-9.]*[ij]", "complex numbers have no meaning here", False),
+    (r"[+-]?[0-9]*//.*[0-9]", "write a fraction with a single stroke, such as 1/3", False),
+    (r"[+-]?[0-9]+\.[0-9]*\.[0-9.]*", "it has more than one decimal point", False),
+    (r".*[，；、].*", "separate numbers by the plain characters , or ;", False),
     (
         r"(?i)(?=.*[0-9π])[-+*/×·.0-9\s()^√π]+|pi|(sqrt|exp|log|ln|sin|cos)\b.*",
-        _same("work it out: a decimal, 1/3 and sqrt(2) are understood"),
+        "work it out: a decimal, 1/3 and sqrt(2) are understood",
         False,
     ),
 ]
 _LOOKALIKES = str.maketrans({"o": "0", "O": "0", "l": "1", "I": "1", "О": "0", "о": "0", "З": "3"})
 
 
-def _fault(text: str) -> _Fault | None:
-    """Why a cell is no number, as far as one can tell."""
+_SAME_DIGITS = ("<wide>", "<narrow>", "<font>", "<small>", "<noBreak>", "<fraction>")
+"""Kinds of characters that mean what the plain ones mean; a raised or a circled digit does not."""
+
+
+def _fault(text: str, decimal: str = ".") -> _Fault | None:
+    """Why a cell is no number, as far as one can tell. The number that a hint names has the decimal sign of its file."""
     text = text.strip()[:200]
     for pattern, hint, numeric in _HINTS:  # compiled on first use only: most runs never see a fault
         if re.fullmatch(pattern, text):
-            return _Fault(hint(text), numeric)
-    folded = unicodedata.normalize("NFKC", text).translate({ord("⁄"): "/", ord("\N{MINUS SIGN}"): "-"})
-    if folded != text and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded)):
-        return _Fault(f"write it with plain characters, {folded}", True)
+            return _Fault(hint if isinstance(hint, str) else _signed(hint(text), decimal), numeric)
+    pointed = text.replace(",", ".") if decimal == "," and "." not in text else text
+    if (folded := _folded(pointed)) != pointed and (_PLAIN.fullmatch(folded) or re.fullmatch(r"[+-]?[0-9]+/[0-9]+", folded)):
+        return _Fault(_signed(f"write it with plain characters, {folded}", decimal), True)
+    if re.fullmatch(r"[+-]?[0-9]+ [0-9]+/[0-9]+", folded):
+        return _Fault(f"a mixed number: write {_mixed(folded)}", True)
     if any(c.isdigit() and not c.isascii() for c in text) and not any(c.isalpha() for c in text):
         return _Fault("write it with the plain digits 0 to 9", True)
     if (
-        text != (likely := text.translate(_LOOKALIKES))
+        pointed != (likely := pointed.translate(_LOOKALIKES))
         and _PLAIN.fullmatch(likely)
-        and (len(text) == 1 or any(c in "0123456789." for c in text))
+        and (len(text) == 1 or any(c in "0123456789." for c in pointed))
     ):
-        return _Fault(f"it holds a letter that looks like a digit: write {likely}", False)
+        return _Fault(_signed(f"it holds a letter that looks like a digit: write {likely}", decimal), False)
     return None
+
+
+def _signed(hint: str, decimal: str) -> str:
+    """A hint with its numbers as the file would have them."""
+    return re.sub(r"(?<=[0-9])\.(?=[0-9])", decimal, hint)
+
+
+def _folded(text: str) -> str:
+    """The same number in plain characters, a blank before a fraction that follows a digit; as it is where it would be another number."""
+    told = ""
+    for c in text:
+        kind = unicodedata.decomposition(c).partition(" ")[0]
+        if kind.startswith("<") and kind not in _SAME_DIGITS:
+            return text
+        gap = " " if kind == "<fraction>" and told[-1:].isdigit() else ""
+        told += gap + unicodedata.normalize("NFKC", c)
+    return told.translate({ord("⁄"): "/", ord("\N{MINUS SIGN}"): "-"})
 
 
 def _percent(text: str) -> str:

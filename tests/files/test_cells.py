@@ -1,6 +1,7 @@
 """Cells: what people write for a number, and what it claims."""
 
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -77,6 +78,13 @@ def test_not_a_number_has_its_spellings(text):
         ("1e-400", "found '1e-400', which is too small for the computer to tell from 0; write 0 if that is meant"),
         ("sqrt(-1)", "found 'sqrt(-1)', the root of a negative number; expected a number"),
         ("−½", "found '−½', expected a number; write it with plain characters, -1/2"),
+        ("10²", "found '10²', expected a number; write powers of ten as 1e3 and others as decimals"),
+        ("2·10⁻³", "found '2·10⁻³', expected a number; write powers of ten as 1e3 and others as decimals"),
+        ("1½", "found '1½', expected a number; a mixed number: write 3/2"),
+        ("−2¾", "found '−2¾', expected a number; a mixed number: write -11/4"),
+        ("10₂", "found '10₂', expected a number; write it with the plain digits 0 to 9"),
+        ("①", "found '①', expected a number; write it with the plain digits 0 to 9"),
+        ("𝟏𝟐.5", "found '𝟏𝟐.5', expected a number; write it with plain characters, 12.5"),
         ("1⁄3", "found '1⁄3', expected a number; write it with plain characters, 1/3"),
         ("5 €", "found '5 €', expected a number; write the number without a currency sign"),
         ("2*3", "found '2*3', expected a number; work it out: a decimal, 1/3 and sqrt(2) are understood"),
@@ -123,8 +131,25 @@ def test_an_answer_claims_as_much_as_it_writes(text, reading):
 def test_a_decimal_comma_is_read_where_it_is_the_sign():
     assert number("1,5", decimal=",") == 1.5
     assert number("1,5/2", decimal=",") == 0.75
-    with pytest.raises(InputError, match="thousands"):
-        number("1.234,5", decimal=",")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1.234,5", "write it without thousands separators, 1234,5"),
+        ("1,234.5", "write it without thousands separators, 1234,5"),
+        ("12,5%", "write 0,125 instead of a percentage"),
+        ("２,5", "write it with plain characters, 2,5"),
+        ("o,5", "it holds a letter that looks like a digit: write 0,5"),
+        ("1:30", "a time or a ratio is no number: write a decimal or a fraction such as 1/30"),
+    ],
+)
+def test_a_hint_has_the_decimal_sign_of_its_file_and_is_read_there(text, hint):
+    with pytest.raises(InputError) as caught:
+        number(text, decimal=",")
+    assert caught.value.message == f"found '{text}', expected a number; {hint}"
+    for told in re.findall(r"[0-9]+,[0-9]+", hint):
+        assert number(told, decimal=",") == number(told.replace(",", "."))
 
 
 @pytest.mark.parametrize("text", ["", "  ", "null", "NULL", "~"])
