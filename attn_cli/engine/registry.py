@@ -87,6 +87,20 @@ ELSEWHERE = {
     "context": ("memory", "encoder_output", "encoder_outputs", "source"),
     "X": ("input", "inputs", "embedding", "embeddings", "sequence"),
     "softcap": ("soft_cap", "logit_cap", "attn_logit_softcapping"),
+    "Q": ("query", "queries"),
+    "K": ("key", "keys"),
+    "V": ("value", "values"),
+    "hidden": ("h", "hidden_layer", "hidden_states"),
+    "products": ("p", "qk", "qkt", "qk_t", "q_kt", "qk^t", "qkᵀ", "q·kᵀ", "product", "dot_products", "dot_product"),
+    "raw_scores": ("r", "raw"),
+    "capped": ("c", "softcapped"),
+    "tempered": ("s'", "s′"),
+    "scores": ("s", "score", "logits", "attention_scores", "attn_scores", "scaled_scores", "masked_scores"),
+    "exponentials": ("e", "exp", "exps", "exponential"),
+    "row_sums": ("z", "sum", "sums", "row_sum", "column_sums", "denominator", "denominators"),
+    "weights": ("a", "attention", "attention_weights", "attn", "attn_weights", "probabilities", "probs", "alpha", "alphas", "α", "softmax"),
+    "concat": ("concatenated", "concatenation", "joined"),
+    "output": ("o", "out", "outputs", "result", "context", "context_vector", "context_vectors"),
 }
 """What papers and libraries call the things that have another name here."""
 

@@ -15,6 +15,7 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Problem
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.engine.scores import SCORES
+from attn_cli.engine.trace import STEPS
 from attn_cli.errors import InputError
 
 HERE = Path(__file__).parent
@@ -78,6 +79,7 @@ def test_the_laws_run_for_a_new_score_function_by_themselves(tmp_path):
 import sys, pytest
 from attn_cli.engine import operations as op
 from attn_cli.engine.scores import SCORES
+from attn_cli.engine.trace import STEPS
 
 @SCORES.register()
 def toy(q, k, problem, record):
@@ -111,3 +113,25 @@ def test_a_trailing_underscore_is_no_part_of_the_name():
 )
 def test_a_name_from_elsewhere_leads_to_the_name_here(word, meant):
     assert did_you_mean(word, [*SCORES, *MODES]) == f" (did you mean {meant!r}?)"
+
+
+@pytest.mark.parametrize("step", [name for name in STEPS if name not in ("Q", "K", "V", "heads", "concat")])
+def test_the_symbol_of_a_step_leads_to_its_name(step):
+    symbol = STEPS[step].plain
+    assert did_you_mean(symbol, list(STEPS)) == did_you_mean(symbol.lower(), list(STEPS)) == f" (did you mean {step!r}?)"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("attention weights", "weights"), ("probs", "weights"), ("logits", "scores"), ("QKt", "products"), ("exp", "exponentials")],
+)
+def test_a_symbol_or_a_name_from_elsewhere_is_no_step_but_leads_to_one(word, meant, tmp_path, capsys):
+    problem, answers = tmp_path / "p.yaml", tmp_path / "a.yaml"
+    problem.write_text("Q: [[1, 2]]\nK: [[3, 4]]\nV: [[1]]\n")
+    answers.write_text(f"{word}: [[1]]\n")
+    for argv in (["compute", problem, "--only", word], ["check", problem, answers], ["check", problem, answers, "--points", f"{word}=2"]):
+        assert main([str(part) for part in argv]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert f"{word!r} " in err
+        assert f"(did you mean {meant!r}?)" in err
