@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from attn_cli.engine.notes import Note
@@ -42,9 +43,18 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _text(label: str) -> str:
-    """A label, in quotes unless it is a plain word or number: it stays a label, whatever it holds."""
-    told = "\n".join(visible(line) if line else "" for line in label.split("\n"))
+    """A label, in quotes unless it is a plain word or number: it stays a label, whatever it holds.
+
+    A CSV is data, so marks of direction, tabs and line breaks are written as they are. Spelled out is what a terminal
+    could act on, and what no reader would take for a label: one of blanks alone, and a byte-order mark.
+    """
+    told = "".join(visible(c) if _acts(c) else c for c in label) if label.strip() else visible(label)
+    told = told if told.strip() else f'"{told}"'
     return told if re.fullmatch(r"\w+", told) else '"' + told.replace('"', '""') + '"'
+
+
+def _acts(c: str) -> bool:
+    return c not in "\t\n" and (c == "\ufeff" or unicodedata.category(c) in ("Cc", "Cs"))
 
 
 def _number(value: float) -> str:

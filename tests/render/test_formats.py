@@ -8,12 +8,16 @@ import json
 import math
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+import attn_cli
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Mask, Problem
@@ -261,6 +265,38 @@ def test_what_is_too_long_to_read_is_still_written_for_programs(monkeypatch: pyt
 def test_a_label_of_several_lines_is_one_quoted_cell() -> None:
     told = shown(textbook(tokens=("a\n\nb\n", "b", "c")), "csv", only=("weights",))
     assert next(csv.reader(io.StringIO(told)))[1] == "a\n\nb\n"
+
+
+@pytest.mark.parametrize("label", ["a\tb", "a\nb", "\u202egnp.exe", "\u200fא", "a\u2028b", "👩\u200d👧", "a\u200b", 'a"\n,"', "\ufffe"])
+def test_a_csv_holds_labels_as_they_are(label: str) -> None:
+    told = shown(textbook(tokens=(label, "b", "c")), "csv", only=("weights",))
+    assert next(csv.reader(io.StringIO(told)))[1] == label
+
+
+@pytest.mark.parametrize("label", ["\x1b[31mred", "\x9b2J", "a\x07", "a\rb", "\x7f", "\ufeffa"])
+def test_a_csv_holds_nothing_that_a_terminal_acts_on(label: str) -> None:
+    told = shown(textbook(tokens=(label, "b", "c")), "csv", only=("weights",))
+    assert [c for c in told if unicodedata.category(c) == "Cc" and c != "\n" or c == "\ufeff"] == []
+    assert next(csv.reader(io.StringIO(told)))[1] == label.encode("unicode_escape").decode()
+
+
+LETTERS = st.text(
+    ["a", "1", '"', ",", ";", "\t", "\n", " ", "\u200f", "\u202e", "\u2028", "\u00a0", "\ufeff", "\x1b", "\r", "#", "-"], max_size=4
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(LETTERS | st.sampled_from(["weights", "head 1", "null", "nan"]), min_size=3, max_size=3),
+    st.sampled_from([("weights",), ("weights", "output"), ()]),
+    st.sampled_from(["rows", "columns"]),
+)
+def test_a_csv_marks_all_right_whatever_the_labels(tmp_path: Path, tokens: list[str], only: tuple[str, ...], vectors: str) -> None:
+    problem = Problem(X=X[:, :2] + 0.3, tokens=tuple(tokens), vectors=vectors)
+    (tmp_path / "weights.csv").write_bytes(shown(solve(problem), "csv", only=only).encode())
+    report = attn_cli.check(problem, tmp_path / "weights.csv")
+    assert report.right
+    assert report.complete
 
 
 def test_wide_labels_align() -> None:
