@@ -27,6 +27,8 @@ def all_finite(array: Array) -> bool:
 
 
 MATRICES = ("X", "context", "W_Q", "W_K", "W_V", "Q", "K", "V", "scores", "W_O", "bias", "upstream")
+FAR = 2**53
+"""No token is farther away; positions beyond could not be added up."""
 VECTORS = ("b_Q", "b_K", "b_V", "b_O")
 
 
@@ -45,6 +47,11 @@ class Mask:
     """True where a query may attend: n × m, h × n × m, or m."""
     drop: Array | None = None
     """True where a query may not attend, in the same shapes."""
+
+    def __post_init__(self) -> None:
+        for part, number in (("offset", self.offset), *(("window", side) for side in self.window or ())):
+            if number is not None and abs(number) > FAR:
+                raise InputError(f"is {number}, expected a number of tokens, at most {FAR}", key=f"mask.{part}")
 
     @property
     def closes(self) -> bool:

@@ -275,7 +275,10 @@ class _Builder:
             else:
                 text = self._text(key, "one whole number")
                 fields[part] = self._whole_number(value, key, text, least=0 if part == "lengths" else None)
-        return Mask(**fields)
+        try:
+            return Mask(**fields)
+        except InputError as error:
+            raise given[str(error.key)].error(error.message, str(error.key)) from None
 
     def _truths(self, key: str) -> Array:
         array = as_truths(self.values[key], key)

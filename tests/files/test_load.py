@@ -236,6 +236,14 @@ def test_a_mask_is_true_and_false_or_one_and_zero(here):
             "only -inf has a meaning, and only in bias, where it hides a key",
         ),
         (
+            "X: [[1]]\nmask: {causal: true, offset: -9223372036854775808}\n",
+            "p.yaml:2:30: mask.offset: is -9223372036854775808, expected a number of tokens, at most 9007199254740992",
+        ),
+        (
+            "X: [[1]]\nmask: {window: [1, 99999999999999999999]}\n",
+            "p.yaml:2:16: mask.window: is 99999999999999999999, expected a number of tokens, at most 9007199254740992",
+        ),
+        (
             "mask: [[0, -inf]]\n",
             "p.yaml:1:12: mask[1,2]: found '-inf'; expected true or false, 1 or 0 in a mask; "
             "to add numbers to the scores (-inf hides a key) use bias",
