@@ -246,10 +246,10 @@ class Book:
     def _coarser(self, hidden: list[str], rounding: float) -> Iterator[Replacements]:
         decimals = round(-np.log10(rounding))
         for fewer in range(decimals - 1, COARSEST - 1, -1):
-            coarse = partial(rounded_step, rounding=10.0**-fewer)
-            yield dict.fromkeys(hidden, coarse)
+            coarse: Replacements = {name: partial(rounded_step, name=name, rounding=10.0**-fewer) for name in hidden}
+            yield coarse
             if len(hidden) > 1:
-                yield from ({name: coarse} for name in hidden)
+                yield from ({name: coarse[name]} for name in hidden)
 
     # ------------------------------------------------------------------ the smallest description
     def _described(self, work: Work, placed: Placed, theirs: Array, cells: Array, known: bool) -> list[str]:

@@ -143,7 +143,7 @@ class Work:
             replaced = self.replaced(instead)
             if rounding != 0.0:
                 for step in self.truth:
-                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, rounding=rounding))
+                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding))
             trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
             self._runs[key] = trace, (given, instead)
         return self._runs[key][0]
@@ -258,9 +258,11 @@ class Work:
                     notes.append(code)
 
     def _usable(self, placed: Placed) -> Array:
-        """What later steps may start from; NaN where nothing is given."""
+        """What later steps may start from; NaN where nothing is given, or all of a row of exponentials, or its sum, is rounded away."""
         theirs, truth = placed.fit(placed.answer.value), self.truth.step(placed.step).made.value
         theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
+        if placed.step in ("exponentials", "row_sums"):
+            theirs = np.where((_in_row(placed.step, theirs) == 0) & (truth > 0), np.nan, theirs)
         closed = (theirs == -np.inf) & ((truth == -np.inf) | (placed.step in MAY_CLOSE))
         return np.where(np.isinf(theirs) & ~closed, np.nan, theirs)
 
@@ -268,7 +270,7 @@ class Work:
         """Let later steps start from what was written here."""
         step, usable, wrong = placed.step, self._usable(placed), cells == WRONG
         exact = near(placed.fit(placed.answer.value), truth, 0.0)
-        half = np.where(cells == MISSING, np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
+        half = np.where(np.isnan(usable), np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
         sound = np.where(cells > ROUNDED, np.nan, usable)
         for kept, new in ((self.before, usable), (self.before_sound, sound), (self.halves, half)):
             kept[step] = _over(kept.get(step), new)
@@ -347,7 +349,8 @@ class Work:
             if step.name == placed.step:
                 break
             value = step.made.value
-            hidden = np.zeros(value.shape) if _stays(step.made, placed.answer.rounding) else _hidden(value, placed.answer.rounding)
+            rounding = placed.answer.rounding
+            hidden = np.zeros(value.shape) if _stays(step.made, rounding) else _hidden(value, rounding) * _scale(step.name, value, rounding)
             half = numbers.half.get(step.name)
             if half is not None and half.shape == value.shape:
                 hidden = np.where(np.isnan(half), hidden, half)
@@ -482,9 +485,28 @@ def _after(first: Instead | None, second: Instead) -> Instead:
     return second if first is None else lambda made: second(first(made))
 
 
-def rounded_step(made: Named, rounding: Any) -> Named:
+def rounded_step(made: Named, name: str, rounding: Any) -> Named:
     """A step as its writer would have rounded it."""
-    return made if _stays(made, rounding) else op.revalued(made, rounded(made.value, rounding))
+    if _stays(made, rounding):
+        return made
+    zeros = 10.0 ** np.ceil(np.log10(_scale(name, made.value, rounding)))
+    return op.revalued(made, rounded(made.value / zeros, rounding) * zeros)
+
+
+def _scale(name: str, value: Array, rounding: Any) -> Array | float:
+    """To what the rounding of a step is relative: of exponentials all below 1, and of their sum, to the largest.
+
+    Zeros after the point are no digits. Nobody who keeps two decimals divides 0.00 by 0.01, when the row's maximum may be subtracted.
+    """
+    if name not in ("exponentials", "row_sums") or isinstance(rounding, np.dtype):
+        return 1.0
+    largest = _in_row(name, value)
+    return np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
+
+
+def _in_row(name: str, value: Array) -> Array:
+    """The largest exponential of each row; a row sum is one for all of its row."""
+    return np.fmax.reduce(value, axis=-1, keepdims=True) if name == "exponentials" else value
 
 
 def _stays(made: Named, rounding: Any) -> bool:

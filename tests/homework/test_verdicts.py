@@ -101,6 +101,44 @@ def test_row_sums_that_were_not_handed_in_may_be_rounded_in_an_output_too(mark):
     assert verdicts(report) == {"output": "rounded"}
 
 
+@pytest.mark.parametrize(
+    ("problem", "weights", "first_row"),
+    [
+        ("{Q: [[-2, -1]], K: [[2, 2], [1, 3]]}", "[[0.50, 0.50]]", ["wrong", "wrong"]),  # .33, .67
+        ("{scores: [[-4, 0], [0, 1]], mask: causal}", "[[1.30, 0.00], [0.27, 0.73]]", ["wrong", "right"]),
+        ("{scores: [[-4, 0], [0, 1]], mask: causal}", "[[0.80, 0.00], [0.27, 0.73]]", ["wrong", "right"]),
+        ("{scores: [[-10, -12]]}", "[[0.12, 0.88]]", ["wrong", "wrong"]),  # .88, .12
+        ("{scores: [[-5.1, -5.5]]}", "[[1.00, 0.00]]", ["wrong", "wrong"]),  # .60, .40
+        ("{Q: [[-2, -2]], K: [[2, 2], [1, 3], [3, 2]]}", "[[0.60, 0.30, 0.10]]", ["wrong", "wrong", "rounded"]),  # .446, .446, .108
+        ("{Q: [[-2, -3]], K: [[1, 1], [2, 1]]}", "[[0.95, 0.20]]", ["wrong", "right"]),  # .804, .196
+    ],
+)
+def test_the_exponentials_of_very_negative_scores_are_not_rounded_to_so_many_decimals(mark, problem, weights, first_row):
+    assert cells(mark(problem, f"weights: {weights}"), "weights")[0] == first_row
+
+
+def test_exponentials_somewhat_below_one_may_be_rounded_on_the_way(mark):
+    report = mark("{scores: [[-0.93, -1.36]]}", "weights: [[0.60, 0.40]]")  # 0.39 / 0.65; the truth is .606, .394
+    assert cells(report, "weights") == [["rounded", "rounded"]]
+
+
+@pytest.mark.parametrize("exponentials", ["", "exponentials: [[0.00, 0.00]]"])
+@pytest.mark.parametrize("row_sums", ["", "row_sums: [0.00]"])
+def test_weights_that_are_all_zero_belong_to_a_row_that_may_attend_to_nothing(mark, exponentials, row_sums):
+    beside = f"{exponentials}\n{row_sums}"
+    problem = "{scores: [[-6, -7]], V: [[1], [2]]}"
+    report = mark(problem, f"{beside}\nweights: [[0.00, 0.00]]\noutput: [[0.00]]")
+    assert (verdicts(report)["weights"], verdicts(report)["output"]) == ("wrong", "wrong")
+    assert mark(problem, f"{beside}\nweights: [[0.73, 0.27]]\noutput: [[1.27]]").right
+    assert mark("{scores: [[-6, -7]], V: [[1], [2]], mask: [[0, 0]]}", f"{beside}\nweights: [[0.00, 0.00]]\noutput: [[0.00]]").right
+
+
+def test_the_weight_of_the_only_key_is_one_however_small_its_exponential(mark):
+    assert cells(mark("{scores: [[-6, 0]], mask: [[1, 0]]}", "exponentials: [[0.00, 0]]\nweights: [[0.00, 0]]"), "weights") == [
+        ["wrong", "right"]
+    ]
+
+
 def test_weights_adjusted_to_add_up_to_one_are_forgiven_with_a_note(mark):
     report = mark(THIRDS, "weights: [[0.3333, 0.3333, 0.3334]]")
     assert cells(report, "weights") == [["right", "right", "rounded"]]
