@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.expression import Expr, Num, constant, symbol
+from attn_cli.engine.expression import Expr, Num, Sym, constant, symbol
 from attn_cli.engine.problem import Array, all_finite
 
 Cell = tuple[int, ...]
@@ -666,7 +666,7 @@ def written(x: Named, expr: Expr) -> Named:
     return Reindex(lambda a: a, "written", lambda e: expr)(x)
 
 
-def of_head(x: Expr) -> Expr:
+def of_head(x: Expr) -> Sym:
     """The symbol with the index of its head: B -> Bₕ."""
     return symbol(f"{x.plain(str)}ₕ", f"{x.tex(str)}_h")
 

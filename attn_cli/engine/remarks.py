@@ -152,11 +152,10 @@ def _scaling(trace: Trace) -> Iterator[Note]:
     p, sizes = trace.problem, trace.sizes
     if p.mode != "soft":
         return
-    scores, weights = _scores(trace), trace.step("weights").made.value
-    largest = weights.max(axis=-1)
-    if not ((largest > SATURATED) | (largest < NEAR_UNIFORM / FEWEST)).any():
+    largest = trace.step("weights").made.value.max(axis=-1)
+    if largest.max() <= SATURATED and largest.min() >= NEAR_UNIFORM / FEWEST:
         return
-    keys = np.isfinite(scores).sum(axis=-1)
+    keys = np.isfinite(_scores(trace)).sum(axis=-1)
     saturated = np.argwhere((largest > SATURATED) & (keys > 1))
     if len(saturated):
         values: dict[str, Any] = {**_row(trace, saturated[0]), "rows": len(saturated), "largest": float(largest[tuple(saturated[0])])}

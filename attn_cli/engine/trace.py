@@ -11,7 +11,7 @@ import numpy as np
 from attn_cli.engine.expression import Expr, Sym, symbol
 from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
-from attn_cli.engine.operations import Cell, Named
+from attn_cli.engine.operations import Cell, Named, of_head
 from attn_cli.engine.problem import Array, Problem
 from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
@@ -49,6 +49,9 @@ STEPS: dict[str, StepKind] = {
     "output": StepKind("O", "O", ("query", "feature")),
 }
 """Every step there can be, in the order of the contract."""
+SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
+SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
+"""The same where there are several heads: all but the last two steps are made once for each."""
 
 
 class Step:
@@ -178,17 +181,15 @@ class Recorder:
         instead: Mapping[str, Instead] = MappingProxyType({}),
     ):
         self.columns, self.heads = columns, heads
+        self.symbols = SYMBOLS_OF_HEADS if heads else SYMBOLS
         self.given, self.nudge, self.instead = given, nudge, instead
         self.steps: list[Step] = []
 
-    def __call__(self, name: str, made: Named, text: str = "", tex: str = "") -> Named:
-        """Record `made` under `name`; the symbol is the step's own unless another is said."""
+    def __call__(self, name: str, made: Named) -> Named:
+        """Record `made` under `name`."""
         if name in self.instead:
             made = self.instead[name](made)
-        kind = STEPS[name]
-        sign = symbol(text or kind.plain, tex or kind.tex)
-        if self.heads and not text and name not in ("concat", "output"):
-            sign = symbol(f"{kind.plain}ₕ", f"{kind.tex}_h")
+        sign = self.symbols[name]
         self.steps.append(Step(name, made, self.columns, self.heads, sign))
         return Named(self._passed_on(name, made.value), sign, made.operation, made.operands, name, made.exact)
 

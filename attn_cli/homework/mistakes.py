@@ -110,7 +110,7 @@ class Kept(Recorder):
         super().__init__()
         self.made: dict[str, Named] = {}
 
-    def __call__(self, name: str, made: Named, text: str = "", tex: str = "") -> Named:
+    def __call__(self, name: str, made: Named) -> Named:
         self.made[name] = made
         return made
 
