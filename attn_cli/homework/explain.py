@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,10 +16,10 @@ from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes import MISTAKES, Scene
 from attn_cli.homework.places import Placed
-from attn_cli.homework.verdicts import MASKED, MISSING, WRONG, Replacements, Work, rounded_step
+from attn_cli.homework.verdicts import MISSING, WRONG, Replacements, Work, rounded_step
 
-EXACT, HIDDEN, REACHED = range(3)
-"""How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows."""
+EXACT, HIDDEN, REACHED, EXCUSED = range(4)
+"""How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
 LAST_DIGIT_DIGITS = 3
 COARSEST = 0
 """Fewest decimals to which somebody may have rounded too early."""
@@ -107,28 +107,27 @@ class Book:
         """Whether a known mistake gives the whole step exactly as written."""
         if not placed.fits:
             return False
-        theirs = placed.fit(placed.answer.value)
         return any(
-            self._plausible(work, placed, variant, theirs) and self._fit(work, placed, variant, theirs, EXACT) == EXACT
+            self._plausible(work, placed, variant) and self._fit(work, placed, variant, EXACT) == EXACT
             for variant in self.possible(placed.step, work.handed)
         )
 
     def explain(self, work: Work, placed: Placed, cells: Array) -> Named | None:
         """The simplest mistake that explains a wrong step, cells in row layout (as written where the shape is another)."""
-        theirs = placed.fit(placed.answer.value) if placed.fits else self._as_rows(placed)
+        seen = placed if placed.fits else self._as_rows(placed)
         codes: list[str] = []
-        if theirs is not None and np.isfinite(theirs[~np.isnan(theirs)]).any():
+        if seen is not None and np.isfinite(seen.value[seen.given]).any():
             found: list[tuple[int, str]] = []
             for variant in self.possible(placed.step, work.handed):
-                if self._plausible(work, placed, variant, theirs):
-                    fit = self._fit(work, placed, variant, theirs, REACHED)
+                if self._plausible(work, seen, variant):
+                    fit = self._fit(work, seen, variant, EXCUSED)
                     if fit is not None:
                         found.append((fit, variant.code))
                         if placed.fits and len(variant.values) == len(self.truth.steps):
                             work.slips.append((placed.step, variant.instead))
             codes = [code for _, code in sorted(found, key=lambda each: each[0])]
-            described = self._described(work, placed, theirs, cells, bool(codes))
-            if placed.fits and self._too_early(work, placed, theirs):
+            described = self._described(work, seen, cells, bool(codes)) if placed.fits else self._across(seen)
+            if placed.fits and self._too_early(work, placed):
                 codes.append("rounded_too_early")
             codes += described
         unique = tuple(dict.fromkeys(codes))
@@ -146,8 +145,7 @@ class Book:
             ]
         if not self._different[key]:
             return []
-        theirs, half = placed.fit(placed.answer.value), placed.fit(placed.answer.half)
-        half = np.maximum(half, work.tol or 0.0)
+        theirs, half = placed.value, np.maximum(placed.half, work.tol or 0.0)
         stacked = np.stack([values for _, values in self._different[key]])
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
@@ -157,9 +155,9 @@ class Book:
         )
 
     # ------------------------------------------------------------------ does one fit?
-    def _plausible(self, work: Work, placed: Placed, variant: Variant, theirs: Array) -> bool:
+    def _plausible(self, work: Work, placed: Placed, variant: Variant) -> bool:
         """A quick look at what the mistake gives from our own numbers, before anything is run."""
-        ours = variant.values[placed.step]
+        theirs, ours = placed.value, variant.values[placed.step]
         if ours.shape != theirs.shape:
             return False
         if work.tainted:
@@ -167,6 +165,7 @@ class Book:
         unit = max(
             float(placed.answer.unit.max(initial=0.0)),
             _unit(placed),
+            work.tol or 0.0,
             *(2 * float(np.nanmax(h, initial=0.0)) for h in work.halves.values()),
             0.0,
         )
@@ -183,52 +182,52 @@ class Book:
             if s.name not in ("exponentials", "row_sums")
         )
 
-    def _fit(self, work: Work, placed: Placed, variant: Variant, theirs: Array, most: int) -> int | None:
-        """How well the mistake's numbers fit the whole step; None if they do not."""
-        answer = placed.answer
-        half, given = self._rows(placed, answer.half), self._rows(placed, answer.given)
-        assert half is not None
-        assert given is not None
-        for fit, rounding in ((EXACT, 0.0), (HIDDEN, answer.rounding)):
-            if fit > most or (fit == HIDDEN and rounding == 0.0):
-                continue
+    def _fit(self, work: Work, placed: Placed, variant: Variant, most: int) -> int | None:
+        """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""
+
+        def made(rounding: Any) -> Array:
             try:
-                ours = work.run(work.written, variant.instead, rounding).step(placed.step).made.value
+                return work.run(work.written, variant.instead, rounding).step(placed.step).made.value
             except FAILS:
-                ours = variant.values[placed.step]
-            if ours.shape != theirs.shape:
-                return None
-            holds = near(theirs, ours, half) | ~given | ((ours == -np.inf) & (theirs <= MASKED))
-            if holds.all():
-                return fit
-        if most < REACHED or not work.moves(placed.step):
+                return variant.values[placed.step]
+
+        ours, rounding = made(0.0), placed.answer.rounding
+        if ours.shape != placed.shape:
             return None
-        wanted = ~holds & np.isfinite(theirs)
-        if not np.array_equal(wanted, ~holds):
-            return None
+        if work.holds(placed, ours):
+            return EXACT
+        if most >= HIDDEN and rounding != 0.0 and work.holds(placed, made(rounding)):
+            return HIDDEN
+        if most >= REACHED and work.moves(placed.step) and self._reached(work, placed, variant, ours):
+            return REACHED
+        if most >= EXCUSED and work.holds(placed, ours, surely=False):
+            return EXCUSED
+        return None
+
+    def _reached(self, work: Work, placed: Placed, variant: Variant, ours: Array) -> bool:
+        wanted = placed.given & ~next(cells for _, cells in work.ways(placed, ours, surely=True))
+        if not np.isfinite(placed.value[wanted]).all():
+            return False
         try:
-            reached = work.reached(placed, theirs, half, wanted, work.own, variant.instead, all_or_none=True)
+            return bool(work.reached(placed, wanted, work.own, variant.instead, all_or_none=True)[wanted].all())
         except FAILS:
-            return None
-        return REACHED if reached[wanted].all() else None
+            return False
 
-    def _rows(self, placed: Placed, cells: Array) -> Array | None:
-        return placed.fit(cells) if placed.fits else self._as_rows(placed, cells)
-
-    def _as_rows(self, placed: Placed, cells: Array | None = None) -> Array | None:
-        """Written cells of another shape than the step's, turned into row layout; None where the rows are not equally long."""
+    def _as_rows(self, placed: Placed) -> Placed | None:
+        """An answer of another shape than its step's as it is, turned into row layout; None where its rows are not equally long."""
         shape = placed.answer.shape
         if not shape or 0 in shape:
             return None
-        array = (placed.answer.value if cells is None else cells).reshape(shape)
+        numbers = np.arange(placed.answer.value.size).reshape(shape)
         columns = self.truth.problem.vectors == "columns"
-        return turned("X", array) if columns and placed.step != "row_sums" else array
+        numbers = turned("X", numbers) if columns and placed.step != "row_sums" else numbers
+        return replace(placed, shape=numbers.shape, source=np.argsort(numbers.ravel()))
 
     # ------------------------------------------------------------------ rounded too early
-    def _too_early(self, work: Work, placed: Placed, theirs: Array) -> bool:
+    def _too_early(self, work: Work, placed: Placed) -> bool:
         """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""
-        answer = placed.answer
-        if isinstance(answer.rounding, np.dtype) or not answer.rounding:
+        rounding, theirs = placed.answer.rounding, placed.value
+        if isinstance(rounding, np.dtype) or not rounding:
             return False
         ours = work.follows(placed, work.run(work.written), work.own)
         with np.errstate(invalid="ignore"):
@@ -236,12 +235,9 @@ class Book:
                 return False
         names = [step.name for step in self.truth]
         hidden = [name for name in names[: names.index(placed.step)] if name not in work.handed]
-        half, given = placed.fit(answer.half), placed.fit(answer.given)
-        for instead in self._coarser(hidden, answer.rounding):
-            made = work.run(work.written, instead).step(placed.step).made.value
-            if (near(theirs, made, half) | ~given | ((made == -np.inf) & (theirs <= MASKED))).all():
-                return True
-        return False
+        return any(
+            work.holds(placed, work.run(work.written, instead).step(placed.step).made.value) for instead in self._coarser(hidden, rounding)
+        )
 
     def _coarser(self, hidden: list[str], rounding: float) -> Iterator[Replacements]:
         decimals = round(-np.log10(rounding))
@@ -252,15 +248,16 @@ class Book:
                 yield from ({name: coarse[name]} for name in hidden)
 
     # ------------------------------------------------------------------ the smallest description
-    def _described(self, work: Work, placed: Placed, theirs: Array, cells: Array, known: bool) -> list[str]:
+    def _across(self, placed: Placed) -> list[str]:
+        """What is off in an answer of another shape, if no known mistake explains it."""
+        truth = self.truth.step(placed.step).made.value
+        across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
+        return ["answer_transposed"] if across.shape == placed.shape and _all_near(placed.value, across, placed.unit) else []
+
+    def _described(self, work: Work, placed: Placed, cells: Array, known: bool) -> list[str]:
         """What is off, if no known mistake explains it; beside a known one only what says more than where."""
-        if not placed.fits:
-            truth = self.truth.step(placed.step).made.value
-            half = self._as_rows(placed, placed.answer.unit)
-            across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
-            return ["answer_transposed"] if half is not None and across.shape == theirs.shape and _all_near(theirs, across, half) else []
         ours = work.follows(placed, work.run(work.written), work.own)
-        unit, digits = placed.fit(placed.answer.unit), placed.fit(placed.answer.digits)
+        theirs, unit, digits = placed.value, placed.unit, placed.digits
         found = []
         across = np.swapaxes(ours, -1, -2) if ours.ndim > 1 else ours
         if across.shape == theirs.shape and ours.ndim > 1 and _all_near(theirs, across, unit):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,6 +57,27 @@ class Placed:
     @property
     def name(self) -> str:
         return self.answer.name
+
+    @cached_property
+    def value(self) -> Array:
+        """What was written, in row layout, as all of these are."""
+        return self.fit(self.answer.value)
+
+    @cached_property
+    def unit(self) -> Array:
+        return self.fit(self.answer.unit)
+
+    @cached_property
+    def half(self) -> Array:
+        return self.fit(self.answer.half)
+
+    @cached_property
+    def digits(self) -> Array:
+        return self.fit(self.answer.digits)
+
+    @cached_property
+    def given(self) -> Array:
+        return self.fit(self.answer.given)
 
     def fit(self, cells: Array) -> Array:
         """Written cells, in row layout."""

@@ -7,7 +7,7 @@ follows in the same ways from all of the writer's numbers, wrong ones included; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -177,13 +177,10 @@ class Work:
 
     # ------------------------------------------------------------------ one answer
     def _mark(self, placed: Placed) -> Marked:
-        answer = placed.answer
-        theirs, half, given = placed.fit(answer.value), placed.fit(answer.half), placed.fit(answer.given)
         truth = self.run({}).step(placed.step).made.value
-        cells = np.where(given, WRONG, MISSING)
+        cells = np.where(placed.given, WRONG, MISSING)
         notes = list(placed.notes)
-        right = given & self._right(theirs, truth, half)
-        cells[right] = RIGHT
+        cells[placed.given & self._as_it_is(placed, truth)] = RIGHT
         if placed.step in self.habits:
             notes.append("minus_max")
         if (cells == WRONG).any():
@@ -205,61 +202,76 @@ class Work:
         mistake = self.book.explain(self, placed, cells) if self.book is not None else None
         return Marked(placed, cells, np.empty(0), mistake=mistake)
 
-    def _right(self, theirs: Array, truth: Array, half: Array) -> Array:
-        right = near(theirs, truth, half) | (np.isnan(theirs) & np.isnan(truth)) | ((truth == -np.inf) & (theirs <= MASKED))
+    # ------------------------------------------------------------------ which cells hold
+    def ways(self, placed: Placed, ours: Array, surely: bool) -> Iterator[tuple[str, Array]]:
+        """Which cells hold if `ours` is what they should be: as they are, then by each honest habit, under its code.
+
+        `surely`: only those habits that the whole step speaks for.
+        """
+        yield "", self._as_it_is(placed, ours)
+        for code, habit in _HONEST.items():
+            yield code, habit(placed, ours, surely)
+
+    def holds(self, placed: Placed, ours: Array, surely: bool = True) -> bool:
+        """Whether every cell that was given does."""
+        left = placed.given.copy()
+        for _, cells in self.ways(placed, ours, surely):
+            left &= ~cells
+            if not left.any():
+                return True
+        return False
+
+    def _as_it_is(self, placed: Placed, ours: Array) -> Array:
+        theirs = placed.value
+        holds = near(theirs, ours, placed.half) | ((ours == -np.inf) & (theirs <= MASKED))
         if self.tol is not None:
-            for at in np.argwhere(~right & (np.abs(theirs - truth) <= 2 * self.tol)):
+            for at in np.argwhere(~holds & (np.abs(theirs - ours) <= 2 * self.tol)):
                 cell = tuple(at)
-                right[cell] = abs(Decimal(repr(float(theirs[cell]))) - Decimal(f"{truth[cell]:.12g}")) <= Decimal(repr(self.tol))
-        return np.asarray(right)
+                holds[cell] = abs(Decimal(repr(float(theirs[cell]))) - Decimal(f"{ours[cell]:.12g}")) <= Decimal(repr(self.tol))
+        return np.asarray(holds)
 
     def _follow(self, placed: Placed, cells: Array, notes: list[str], verdict: int, numbers: Numbers) -> None:
         """Give the verdict to those wrong cells that follow from the numbers."""
-        answer = placed.answer
-        theirs, half = placed.fit(answer.value), placed.fit(answer.half)
-        digits = half > 0  # what is written exactly, such as 1/3, was never rounded
+        rounding = placed.answer.rounding
+        digits = placed.half > 0  # what is written exactly, such as 1/3, was never rounded
         as_written = self.follows(placed, self.run(numbers.given), numbers)
         sources = [as_written] if verdict == CARRIED else [as_written, self.run({}).step(placed.step).made.value]
-        cells[(cells == WRONG) & near(theirs, as_written, half)] = verdict
         self._forgive(cells, notes, verdict, placed, sources, surely=True)
         if not (cells == WRONG).any():
             return
-        if answer.rounding != 0.0:
-            trace = self.run(numbers.given, rounding=answer.rounding)
-            cells[(cells == WRONG) & digits & near(theirs, self.follows(placed, trace, numbers), half)] = verdict
-        left = (cells == WRONG) & digits & np.isfinite(theirs)
+        if rounding != 0.0:
+            trace = self.run(numbers.given, rounding=rounding)
+            cells[(cells == WRONG) & digits & near(placed.value, self.follows(placed, trace, numbers), placed.half)] = verdict
+        left = (cells == WRONG) & digits & np.isfinite(placed.value)
         if left.any() and self.moves(placed.step):
-            reached = self.reached(placed, theirs, half, left, numbers)
+            reached = self.reached(placed, left, numbers)
             if reached.any() and (not (self.book and self.book.reproduces(self, placed)) or self._sound_as_well(placed, numbers)):
                 cells[reached] = verdict
         self._forgive(cells, notes, verdict, placed, sources, surely=False)
 
     def _sound_as_well(self, placed: Placed, numbers: Numbers) -> bool:
         """Whether right work gives the whole step exactly, too: from the numbers of earlier steps alone, or from a mistake already told."""
-        theirs, half, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.half, placed.answer.given))
         before = [name for name in ORDER[: ORDER.index(placed.step)] if name in numbers.given]
         starts: list[tuple[Sequence[str], Replacements]] = [(before[:count], {}) for count in range(len(before))]
         starts += [([name for name in before if ORDER.index(name) < ORDER.index(step)], instead) for step, instead in self.slips]
         for names, instead in starts:
             made = self.run({name: numbers.given[name] for name in names}, instead).step(placed.step).made.value
-            if made.shape == theirs.shape and (near(theirs, made, half) | ~given).all():
+            if made.shape == placed.shape and self.holds(placed, made):
                 return True
         return False
 
     def _forgive(self, cells: Array, notes: list[str], verdict: int, placed: Placed, sources: Sequence[Array], surely: bool) -> None:
-        """Give the verdict to wrong cells that an honest habit explains; `surely`: only where the whole step speaks for it."""
-        for code, holds in _HONEST.items():
-            for ours in sources:
-                if not (cells == WRONG).any():
-                    return
-                found = (cells == WRONG) & holds(placed, ours, surely)
+        """Give the verdict to wrong cells that hold if one of the sources is what they should be."""
+        for ours in sources:
+            for code, holds in self.ways(placed, ours, surely):
+                found = (cells == WRONG) & holds
                 if found.any():
                     cells[found] = verdict
-                    notes.append(code)
+                    notes += [code] if code else []
 
     def _usable(self, placed: Placed) -> Array:
         """What later steps may start from; NaN where nothing is given, or all of a row of exponentials, or its sum, is rounded away."""
-        theirs, truth = placed.fit(placed.answer.value), self.truth.step(placed.step).made.value
+        theirs, truth = placed.value, self.truth.step(placed.step).made.value
         theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
         if placed.step in ("exponentials", "row_sums"):
             theirs = np.where((_in_row(placed.step, theirs) == 0) & (truth > 0), np.nan, theirs)
@@ -269,8 +281,8 @@ class Work:
     def _pass_on(self, placed: Placed, truth: Array, cells: Array) -> None:
         """Let later steps start from what was written here."""
         step, usable, wrong = placed.step, self._usable(placed), cells == WRONG
-        exact = near(placed.fit(placed.answer.value), truth, 0.0)
-        half = np.where(np.isnan(usable), np.nan, np.where(exact & ~wrong, 0.0, placed.fit(placed.answer.half)))
+        exact = near(placed.value, truth, 0.0)
+        half = np.where(np.isnan(usable), np.nan, np.where(exact & ~wrong, 0.0, placed.half))
         sound = np.where(cells > ROUNDED, np.nan, usable)
         for kept, new in ((self.before, usable), (self.before_sound, sound), (self.halves, half)):
             kept[step] = _over(kept.get(step), new)
@@ -285,14 +297,13 @@ class Work:
     def reached(
         self,
         placed: Placed,
-        theirs: Array,
-        half: Array,
         wanted: Array,
         numbers: Numbers,
         instead: Replacements | None = None,
         all_or_none: bool = False,
     ) -> Array:
         """Those wanted cells that lie within what the rounding of written and hidden steps allows."""
+        theirs, half = placed.value, placed.half
         trace = self.run(numbers.given, instead)
         widths = self._widths(trace, placed, numbers)
         made = _pruned(trace.step(placed.step).made, widths, numbers.given)
@@ -303,7 +314,7 @@ class Work:
             return self._reaches(placed, at, theirs[at], half[at], ours[at], made, widths, numbers, instead)
 
         if wanted.sum() > FEW and not (all_or_none and not one(_farthest(theirs, ours, wanted)[0])):
-            reached |= self._together(placed, theirs, half, wanted, ours, made, widths, numbers, instead)
+            reached |= self._together(placed, wanted, ours, made, widths, numbers, instead)
         left = _farthest(theirs, ours, wanted & ~reached)
         most = MANY if wanted.size < VERY_MANY else FEW
         if all_or_none and len(left) > most:
@@ -317,8 +328,6 @@ class Work:
     def _together(
         self,
         placed: Placed,
-        theirs: Array,
-        half: Array,
         wanted: Array,
         ours: Array,
         made: Named,
@@ -327,6 +336,7 @@ class Work:
         instead: Replacements | None,
     ) -> Array:
         """A first look at many cells at once: those reached when the numbers move towards all that are still left."""
+        theirs, half = placed.value, placed.half
         side = np.where(theirs > ours, 1.0, -1.0)
         reached = wanted & near(theirs, ours, half)
         for _ in range(MOVES):
@@ -394,9 +404,7 @@ class Work:
         answers = [p for p in placed if p.step in ("exponentials", "row_sums") and p.fits and p.name == p.step]
         if not answers or "exponentials" not in self.truth:
             return
-        given: dict[str, Array] = {
-            p.step: p.fit(p.answer.value) for p in placed if p.fits and ORDER.index(p.step) < ORDER.index("exponentials")
-        }
+        given: dict[str, Array] = {p.step: p.value for p in placed if p.fits and ORDER.index(p.step) < ORDER.index("exponentials")}
         made = self.run(given).step("exponentials").made
         if made.operands[0].operation == op.subtract:
             return
@@ -405,12 +413,11 @@ class Work:
         less = np.exp(np.where(np.isfinite(top), scores - top, scores))
         rows, told = np.zeros(scores.shape[:-1], bool), np.zeros(scores.shape[:-1], bool)
         for p in answers:
-            theirs, half = p.fit(p.answer.value), p.fit(p.answer.half)
+            theirs, half = p.value, p.half
             plain, lessened = (made.value, less) if p.step == "exponentials" else (made.value.sum(-1), less.sum(-1))
             truth = self.truth.step(p.step).made.value
             off = ~near(theirs, plain, half) & ~near(theirs, truth, half) & ~np.isnan(theirs)
-            unit = p.fit(p.answer.unit)
-            nearer = near(theirs, lessened, NEARLY * np.abs(lessened) + 2 * unit) & (np.abs(theirs - lessened) < np.abs(theirs - plain))
+            nearer = near(theirs, lessened, NEARLY * np.abs(lessened) + 2 * p.unit) & (np.abs(theirs - lessened) < np.abs(theirs - plain))
             if p.step == "exponentials":
                 largest = np.take_along_axis(theirs, np.argmax(scores, -1)[..., None], -1)[..., 0]
                 rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1) & (np.isnan(largest) | (largest == 1))
@@ -426,7 +433,7 @@ class Work:
 # ------------------------------------------------------------------ honest habits
 def _cut_off(placed: Placed, ours: Array, surely: bool) -> Array:
     """Digits cut off instead of rounded."""
-    theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
+    theirs, unit, given = placed.value, placed.unit, placed.given
     kept = np.trunc(ours / unit + np.sign(ours) * 1e-6) * unit
     cut = (unit > 0) & near(theirs, kept, unit * 1e-6)
     as_it_is = near(theirs, ours, 0.0) | (ours == -np.inf)
@@ -437,7 +444,7 @@ def _single(placed: Placed, ours: Array, surely: bool) -> Array:
     """Worked in single precision; rounding that explains as much is told first."""
     if surely and not isinstance(placed.answer.rounding, np.dtype):
         return np.zeros(placed.shape, bool)
-    theirs, unit, digits = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.digits))
+    theirs, unit, digits = placed.value, placed.unit, placed.digits
     size = np.abs(ours)
     if isinstance(placed.answer.rounding, np.dtype):  # a sum is as far off as its largest terms are
         size = np.max(size, initial=0.0, where=np.isfinite(size))
@@ -450,7 +457,7 @@ def _single(placed: Placed, ours: Array, surely: bool) -> Array:
 
 def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:
     """A row of weights changed by a unit here and there so that it adds up to exactly 1, which honest rounding would not."""
-    theirs, unit, given = (placed.fit(part) for part in (placed.answer.value, placed.answer.unit, placed.answer.given))
+    theirs, unit, given = placed.value, placed.unit, placed.given
     if placed.step != "weights":
         return np.zeros(theirs.shape, bool)
     finest = np.min(unit, axis=-1, keepdims=True)

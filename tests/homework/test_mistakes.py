@@ -74,6 +74,38 @@ def test_scores_right_and_weights_from_the_unscaled_ones():
     assert named(problem(), scores=S, weights=soft(P)) == ("weights", "unscaled_softmax")
 
 
+@pytest.mark.parametrize(
+    ("code", "beside", "weights", "tol"),
+    [
+        ("no_scale", "", "[0.422, 0.155, 0.422], [0.155, 0.422, 0.422], [0.211, 0.211, 0.576]", None),  # cut off
+        (
+            "unscaled_softmax",
+            "scores: [[0.707, 0, 0.707], [0, 0.707, 0.707], [0.707, 0.707, 1.414]]",
+            "[0.4223, 0.1553, 0.4223], [0.1553, 0.4223, 0.4223], [0.2119, 0.2119, 0.5761]",
+            None,
+        ),
+        ("no_scale", "", "[0.423, 0.155, 0.422], [0.155, 0.423, 0.422], [0.212, 0.212, 0.576]", None),  # adjusted
+        (
+            "no_scale",  # single precision
+            "",
+            "[0.42231882, 0.15536241, 0.42231882], [0.15536241, 0.42231882, 0.42231882], [0.21194157, 0.21194157, 0.57611686]",
+            None,
+        ),
+        ("no_scale", "", "[0.4224, 0.1553, 0.4224], [0.1553, 0.4224, 0.4224], [0.2119, 0.2119, 0.5761]", 0.0002),
+    ],
+)
+def test_a_slip_is_named_whatever_habit_its_maker_has_beside_it(mark, code, beside, weights, tol):
+    corner = "[[1, 0], [0, 1], [1, 1]]"
+    report = mark(f"Q: {corner}\nK: {corner}\nV: {corner}", f"{beside}\nweights: [{weights}]", tol=tol)
+    assert (report.first_wrong.name, report.first_wrong.mistake.code) == ("weights", code)
+
+
+def test_a_slip_of_a_kernel_in_single_precision_is_named():
+    q, k = RNG.normal(size=(2, 4, 32, 8)).astype(np.float32)
+    given = attn_cli.Problem(Q=q, K=k)
+    assert attn_cli.check(given, {"scores": q @ np.swapaxes(k, 1, 2) / np.float32(8)}).first_wrong.mistake.code == "scale_d_k"
+
+
 CAUSAL = np.tril(np.ones((3, 3), bool))
 
 
