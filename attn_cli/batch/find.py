@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from pathlib import Path
 SUFFIXES = (".yaml", ".yml", ".json", ".npz")
 """What counts as a problem when a folder is searched; a file that is named is one whatever it is called."""
 FOLDER_MARKS = {"x.csv", "q.csv", "scores.csv"}
-"""A folder with one of these is one problem."""
+"""A folder with one of these is one problem, unless it holds problems that name them."""
+RECORD = ".attn-batch"
+"""In a folder of results; see `resume`."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,18 @@ class Plan:
     """Other names of problems, each with the name under which it is done."""
     files: frozenset[object] = frozenset()
     """The `identity` of every problem."""
+    results: tuple[str, ...] = ()
+    """Results of earlier runs, which are no problems."""
 
 
 def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
     """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
     found: dict[object, Found] = {}
     links: dict[str, str] = {}
+    results: list[str] = []
     missing = []
     for text in paths:
-        here = [each for match in expand(text) for each in _problems(match, skip)]
+        here = [each for match in expand(text) for each in _problems(match, skip, results)]
         if not here:
             missing.append(text)
         for each in here:
@@ -50,7 +56,7 @@ def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
                 links[each.path] = first.path
     problems = list(found.values())
     named = zip((each.path for each in problems), _distinct([each.names for each in problems]), strict=True)
-    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found))
+    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(dict.fromkeys(results)))
 
 
 def identity(path: str) -> object:
@@ -83,28 +89,66 @@ def _matches(base: Path, part: str) -> Iterator[Path]:
         yield from (base / name for name in _listed(base) if fnmatchcase(name, part) and (hidden or not name.startswith(".")))
 
 
-def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
+def _problems(path: Path, skip: Path | None, results: list[str]) -> Iterator[Found]:
+    """The problems at or below a path; results of earlier runs on the way are added to `results`."""
     if not path.is_dir() or is_problem_folder(path):
         yield Found(str(path), (_shown(path), _absolute(path)))
         return
     own, absolute = path.resolve().name, _absolute(path)
+    of_results: set[str] = set()
     for folder, folders, files in _walk(path):
+        if (RECORD in files and folder != str(path)) or os.path.dirname(folder) in of_results:
+            of_results.add(folder)
         within = [name for name in folders if is_problem_folder(Path(folder, name))]
         folders[:] = [name for name in folders if name not in within and (skip is None or not _same(Path(folder, name), skip))]
         beside, below = frozenset(files), Path(folder).relative_to(path).as_posix()
         start = "" if folder == os.curdir else str(Path(folder))  # a.yaml rather than ./a.yaml
-        for name in sorted([*within, *(name for name in files if _counts(name, beside))]):
-            relative = name if below == "." else f"{below}/{name}"
-            yield Found(os.path.join(start, name), (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
+        for name in sorted([*within, *(name for name in files if _counts(name))]):
+            full = os.path.join(start, name)
+            if _is_result(full, name, beside, folder in of_results):
+                results.append(full)
+            elif name in within or not _is_no_file(full):
+                relative = name if below == "." else f"{below}/{name}"
+                yield Found(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
 
 
 def is_problem_folder(path: Path) -> bool:
-    return any(name.lower() in FOLDER_MARKS for name in _listed(path))
+    names = _listed(path)
+    if not any(name.lower() in FOLDER_MARKS for name in names):
+        return False
+    stems = [Path(name).stem for name in names if _counts(name) and Path(name).stem.lower() != "problem"]
+    if not stems:
+        return True
+    from attn_cli.files import keys  # which loads NumPy, so only where it must
+
+    return all(keys.canonical(stem.partition(".")[0], keys.known()) for stem in stems)
 
 
-def _counts(name: str, beside: frozenset[str]) -> bool:
-    """Whether a file of a searched folder is a problem; `a.yaml.json` beside `a.yaml` is an earlier result."""
-    return name.lower().endswith(SUFFIXES) and not name.startswith(".") and os.path.splitext(name)[0] not in beside
+def _counts(name: str) -> bool:
+    """Whether a file of a searched folder may be a problem."""
+    return name.lower().endswith(SUFFIXES) and not name.startswith(".")
+
+
+def _is_result(path: str, name: str, beside: frozenset[str], of_results: bool) -> bool:
+    """Whether an earlier run wrote this: `a.yaml.json` beside `a.yaml` or in a folder of results, where any that says so is one."""
+    source = os.path.splitext(name)[0]
+    if _counts(source) and (of_results or source in beside):
+        return True
+    if not of_results:
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(16).lstrip(b'{ \n"').startswith(b"attn")
+    except OSError:
+        return False
+
+
+def _is_no_file(path: str) -> bool:
+    """Whether this is a pipe or a device, which might never end."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import attn_cli
+from attn_cli.batch.find import RECORD
 from attn_cli.batch.work import Job
 from attn_cli.errors import UsageError
 from attn_cli.files.save import leftover, save
 
-RECORD = ".attn-batch"
-"""In the folder of results, the options they were made with. A result that is older than this file was made with others."""
+# RECORD, in the folder of results, holds the options they were made with. A result that is older was made with others.
 
 
 def options_of(job: Job) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def run(
         from attn_cli.files.save import refuse_hopeless
 
         refuse_hopeless(summary)
-    _tell_links(found)
+    _tell_left_out(found)
     console = _Console(len(tasks), form if output is None else None, output is None, look.language())
     rows = []
     try:
@@ -207,8 +207,11 @@ def _spare_problems(found: Plan, tasks: Iterable[Task], summary: str | None) -> 
         raise UsageError(f"results would replace the problems {', '.join(lost)}; choose another name with -o or --summary")
 
 
-def _tell_links(found: Plan) -> None:
-    """A problem that has several names is done under the first of them; nobody shall look for the others in vain."""
+def _tell_left_out(found: Plan) -> None:
+    """A problem that has several names is done under the first of them, and a result is none; nobody shall look for them in vain."""
+    if found.results:
+        more = f" and {len(found.results) - 1} more" if len(found.results) > 1 else ""
+        print(f"note: left out as results of an earlier run: {one_line(found.results[0])}{more}", file=sys.stderr)
     for other, first in found.links[:10]:
         print(f"note: {one_line(other)} is the same file as {one_line(first)}, which is done once", file=sys.stderr)
     if len(found.links) > 10:

@@ -108,6 +108,39 @@ def test_results_of_an_earlier_run_are_no_problems(here):
     assert [name for _, name in plan(["hw"], skip=here / "hw" / "out").problems] == ["a.yaml"]
 
 
+def test_a_folder_of_results_below_one_that_is_searched_holds_no_problems(here, capsys):
+    write(here, "p/week/a.yaml")
+    write(here, "p/sheet/x.csv", text="1,0\n0,1\n")
+    assert main(["batch", "p", "-o", "p/out"]) == 0
+    write(here, "p/out/late.yaml")  # a problem all the same
+    capsys.readouterr()
+    assert main(["batch", "p", "-o", "other"]) == 0
+    assert results(here / "other") == ["out/late.yaml.json", "sheet.json", "week/a.yaml.json"]
+    assert "note: left out as results of an earlier run: p/out/sheet.json and 1 more\n" in capsys.readouterr().err
+
+
+def test_a_name_that_goes_on_another_is_no_result(here):
+    write(here, "d/hw1.yaml", "d/hw2.yaml", "d/hw2.json.yaml", "d/x.txt.yaml")
+    write(here, "d/hw1", "d/x.txt", text="notes")
+    assert names(["d"]) == ["hw1.yaml", "hw2.json.yaml", "hw2.yaml", "x.txt.yaml"]
+
+
+def test_a_folder_of_problems_and_the_files_they_name_is_no_problem_itself(here):
+    write(here, "d/x.csv", text="1,0\n0,1\n")
+    write(here, "d/hw1.yaml", "d/hw2.yaml", text="X: x.csv\n")
+    assert names(["d"]) == ["hw1.yaml", "hw2.yaml"]
+    assert main(["batch", "d", "-o", "out"]) == 0
+    write(here, "one/x.csv", "one/w_q.csv", "one/problem.yaml", "one/W_K.yaml", "one/additive.v.json")
+    assert names(["one"]) == ["one"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders on this system")
+def test_a_pipe_in_a_folder_that_is_searched_holds_nobody_up(here):
+    write(here, "d/a.yaml")
+    os.mkfifo(here / "d" / "f.yaml")
+    assert names(["d"]) == ["a.yaml"]
+
+
 # ---- what a run does
 
 
