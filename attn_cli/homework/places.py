@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from functools import cached_property
 
 import numpy as np
@@ -96,7 +97,7 @@ def place(answer: Answer, trace: Trace) -> Placed:
     step = trace.step(holder(answer.name, trace))
     shape = step.made.value.shape
     numbers = np.arange(step.made.value.size).reshape(shape)
-    layouts = {layout.shape: layout.ravel() for layout in _layouts(step, numbers)}
+    layouts: dict[Any, Array] = {layout.shape: layout.ravel() for layout in _layouts(step, numbers)}
     source, narrower = layouts.get(answer.shape), answer.without_empty_column()
     if source is None and narrower is not None and narrower.shape in layouts:
         return Placed(narrower, step.name, shape, layouts[narrower.shape], ("empty_column",))
