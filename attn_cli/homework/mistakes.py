@@ -25,7 +25,7 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Mask, Problem, source
 from attn_cli.engine.trace import Instead, Recorder, Trace
-from attn_cli.homework.verdicts import Replacements
+from attn_cli.homework.verdicts import Finite, Replacements, minus_max
 
 PROJECTIONS = ("Q", "K", "V")
 
@@ -170,19 +170,6 @@ def unfolded(x: Named, shape: tuple[int, ...]) -> Named:
 
 
 @dataclass(frozen=True)
-class Finite(op.Elementwise):
-    """Masked scores as 0."""
-
-    op: str = "max"
-
-    def value(self, *arrays: Array) -> Array:
-        return np.where(np.isfinite(arrays[0]), arrays[0], 0.0)
-
-    def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
-        return (replace(g, value=np.where(np.isfinite(out.operands[0].value), g.value, 0.0)),)
-
-
-@dataclass(frozen=True)
 class Mean(op.Operation):
     """The mean over the heads: (h, n, m) -> (n, m)."""
 
@@ -278,9 +265,10 @@ def softmax_all(scene: Scene) -> Variants:
 
 @mistake("not_normalised")
 def not_normalised(scene: Scene) -> Variants:
-    """Exponentials taken as weights; a cosine not divided by the lengths."""
+    """Exponentials taken as weights, of the scores or of those less their row's maximum; a cosine not divided by the lengths."""
     if scene.has("exponentials"):
         yield {"weights": lambda made: made.operands[0]}
+        yield {"weights": lambda made: minus_max(made.operands[0])}
     if scene.problem.score == "cosine" and scene.score is not None:
         yield {scene.score: lambda made: op.product_t(*_q_k(made, scene))}
 
@@ -491,6 +479,44 @@ def v_forgotten(scene: Scene) -> Variants:
         yield {scene.score: lambda made: op.weigh(_needed(made, "hidden"), op.given("ones", np.ones(v.shape), symbol("1")))}
 
 
+# ------------------------------------------------------------------ values
+def _mix(scene: Scene, made: Named, a: Named | None = None, v: Named | None = None) -> Named:
+    """The step in which weights meet values, with other weights or values."""
+    a, v = a or _needed(made, "weights"), v or _needed(made, "V")
+    kept = Kept()
+    o = output(a, repeated(v, scene.truth.sizes), scene.problem, scene.truth.sizes, kept)
+    assert scene.mixed is not None
+    return kept.made.get(scene.mixed, o)
+
+
+@mistake("K_for_V")
+def k_for_v(scene: Scene) -> Variants:
+    if scene.mixed is not None and scene.has("K"):
+        yield {scene.mixed: lambda made: _mix(scene, made, v=_needed(made, "K"))}
+        if scene.problem.V is None:
+            yield {"V": scene.projection("K", scene.problem)}
+
+
+@mistake("X_for_V")
+def x_for_v(scene: Scene) -> Variants:
+    if scene.mixed is None or scene.problem.V is not None:
+        return
+    name = source(scene.problem, "V")
+
+    def unprojected(made: Named) -> Named:
+        sizes = scene.truth.sizes
+        return cut(given_input(name, scene.problem), sizes.kv_heads, sizes.h)
+
+    yield {"V": unprojected}
+    yield {scene.mixed: lambda made: _mix(scene, made, v=unprojected(made))}
+
+
+@mistake("weights_transposed")
+def weights_transposed(scene: Scene) -> Variants:
+    if scene.mixed is not None and scene.truth.sizes.n == scene.truth.sizes.m:
+        yield {scene.mixed: lambda made: _mix(scene, made, a=turn(_needed(made, "weights")))}
+
+
 # ------------------------------------------------------------------ projections
 def _changed(scene: Scene, names: Sequence[str], change: Callable[[str], dict[str, Any]]) -> Variants:
     """Q, K and V with something changed: in all of them, or in some."""
@@ -555,44 +581,6 @@ def bias_forgotten(scene: Scene) -> Variants:
             return kept.made["hidden"]
 
         yield {"hidden": hidden}
-
-
-# ------------------------------------------------------------------ values
-def _mix(scene: Scene, made: Named, a: Named | None = None, v: Named | None = None) -> Named:
-    """The step in which weights meet values, with other weights or values."""
-    a, v = a or _needed(made, "weights"), v or _needed(made, "V")
-    kept = Kept()
-    o = output(a, repeated(v, scene.truth.sizes), scene.problem, scene.truth.sizes, kept)
-    assert scene.mixed is not None
-    return kept.made.get(scene.mixed, o)
-
-
-@mistake("K_for_V")
-def k_for_v(scene: Scene) -> Variants:
-    if scene.mixed is not None and scene.has("K"):
-        yield {scene.mixed: lambda made: _mix(scene, made, v=_needed(made, "K"))}
-        if scene.problem.V is None:
-            yield {"V": scene.projection("K", scene.problem)}
-
-
-@mistake("X_for_V")
-def x_for_v(scene: Scene) -> Variants:
-    if scene.mixed is None or scene.problem.V is not None:
-        return
-    name = source(scene.problem, "V")
-
-    def unprojected(made: Named) -> Named:
-        sizes = scene.truth.sizes
-        return cut(given_input(name, scene.problem), sizes.kv_heads, sizes.h)
-
-    yield {"V": unprojected}
-    yield {scene.mixed: lambda made: _mix(scene, made, v=unprojected(made))}
-
-
-@mistake("weights_transposed")
-def weights_transposed(scene: Scene) -> Variants:
-    if scene.mixed is not None and scene.truth.sizes.n == scene.truth.sizes.m:
-        yield {scene.mixed: lambda made: _mix(scene, made, a=turn(_needed(made, "weights")))}
 
 
 # ------------------------------------------------------------------ heads

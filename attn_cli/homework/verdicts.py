@@ -426,7 +426,7 @@ class Work:
                 if (nearer | ~off | told).all():  # sums alone tell less, so all of them must agree
                     rows |= off & nearer & ~told
         if rows.any():
-            self.habits["exponentials"] = partial(_minus_max, rows=rows)
+            self.habits["exponentials"] = partial(minus_max, rows=rows)
             self._runs.clear()
 
 
@@ -584,10 +584,23 @@ def _slopes(made: Named, g: Array, widths: Mapping[str, Array], given: Mapping[s
     return slopes
 
 
-def _minus_max(made: Named, rows: Array) -> Named:
-    """exp(S − row maximum) in some rows."""
+@dataclass(frozen=True)
+class Finite(op.Elementwise):
+    """Masked scores as 0."""
+
+    op: str = "max"
+
+    def value(self, *arrays: Array) -> Array:
+        return np.where(np.isfinite(arrays[0]), arrays[0], 0.0)
+
+    def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
+        return (replace(g, value=np.where(np.isfinite(out.operands[0].value), g.value, 0.0)),)
+
+
+def minus_max(made: Named, rows: Array | None = None) -> Named:
+    """exp(S − row maximum), in some rows if they are said."""
     scores = made.operands[0]
     first = np.argmax(scores.value, axis=-1)[..., None]
-    top = op.Reindex(lambda a: np.take_along_axis(a, first, -1), "row max")(scores)
-    use = op.given("rows", rows[..., None].astype(float), symbol("1"))
+    top = Finite()(op.Reindex(lambda a: np.take_along_axis(a, first, -1), "row max")(scores))
+    use = op.given("rows", np.ones(first.shape) if rows is None else rows[..., None].astype(float), symbol("1"))
     return op.exp(op.subtract(scores, op.multiply(top, use)))

@@ -70,6 +70,17 @@ def test_a_slip_is_named_from_its_numbers_alone(code, step, value):
     assert code in (mistake, *also)
 
 
+def test_exponentials_less_the_row_maximum_taken_as_weights_are_not_normalised(mark):
+    assert mark("{scores: [[2, 1, 0]]}", "weights: [[1.0, 0.368, 0.135]]").first_wrong.mistake.code == "not_normalised"
+    closed = "{scores: [[2, 1, 0], [1, 1, 1]], mask: [[1, 1, 1], [0, 0, 0]]}"
+    assert mark(closed, "weights: [[1.0, 0.368, 0.135], [0, 0, 0]]").first_wrong.mistake.code == "not_normalised"
+
+
+def test_keys_in_place_of_values_come_before_the_projection_of_keys_in_place_of_that_of_values():
+    mistake = attn_cli.check(problem(), {"output": written(soft(S) @ K)}).first_wrong.mistake
+    assert (mistake.code, mistake.also) == ("K_for_V", ("wrong_projection",))
+
+
 def test_scores_right_and_weights_from_the_unscaled_ones():
     assert named(problem(), scores=S, weights=soft(P)) == ("weights", "unscaled_softmax")
 

@@ -159,6 +159,14 @@ def test_exponentials_less_the_row_maximum_are_right_with_a_note(mark):
     assert "minus_max" in notes(report)
 
 
+def test_a_row_that_may_attend_to_nothing_stays_zero_where_the_row_maximum_is_subtracted(mark):
+    report = mark(
+        "{scores: [[1, 2, 3], [1, 2, 3]], mask: [[1, 1, 1], [0, 0, 0]]}",
+        "exponentials: [[0.1353, 0.3679, 1], [0, 0, 0]]\nrow_sums: [1.5032, 0]\nweights: [[0.0900, 0.2447, 0.6652], [0, 0, 0]]",
+    )
+    assert verdicts(report) == {"exponentials": "right", "row_sums": "right", "weights": "right"}
+
+
 # ------------------------------------------------------------------ what is claimed
 @pytest.mark.parametrize("written", ["1/3", "2/6", '"1 / 3"', "33%", "0.33", ".333", "0.3333333333333333"])
 def test_a_third_may_be_written_in_many_ways(mark, written):
