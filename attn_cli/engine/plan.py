@@ -177,6 +177,8 @@ def _heads(problem: Problem, q: tuple[int, ...] | None, k: tuple[int, ...] | Non
     first = problem.scores.shape if problem.scores is not None else q
     name = "scores" if problem.scores is not None else "Q"
     assert first is not None
+    if problem.scores is not None and not problem.scores.size:
+        raise InputError(f"is {shape_text(problem.scores)}, expected at least one query and one key", key="scores")
     if len(first) == 3:
         if problem.heads not in (None, first[0]):
             raise InputError(f"is {problem.heads}, but {name} is {shape_text(np.empty(first))}, so there are {first[0]}", key="heads")
@@ -220,8 +222,6 @@ def _kv_heads(problem: Problem, h: int, k: tuple[int, ...] | None, v: tuple[int,
 def _lengths(problem: Problem, q: tuple[int, ...] | None, k: tuple[int, ...] | None) -> tuple[int, int]:
     if problem.scores is not None:
         n, m = problem.scores.shape[-2:]
-        if 0 in (n, m):
-            raise InputError(f"is {n} × {m}, expected at least one query and one key", key="scores")
         return n, m
     assert q is not None
     assert k is not None

@@ -84,6 +84,7 @@ BROKEN = [
     ({"scores": one((3, 5)), "V": one((4, 2))}, "V: has 4 rows, expected 5: one value for each key"),
     ({"scores": one((3, 5)), "W_O": one((4, 2))}, "W_O: there are no values for it; give V, or X to make them from"),
     ({"scores": one((3, 0))}, "scores: is 3 × 0, expected at least one query and one key"),
+    ({"scores": one((0, 3, 3))}, "scores: is 0 × 3 × 3, expected at least one query and one key"),
     ({"scores": [[0, -INF]]}, "scores[1,2]: found -inf, expected a finite number (to mask a score, use mask or bias)"),
     ({**QKV, "W_Q": one((4, 4))}, "W_Q: Q is given directly, so W_Q has no place; leave one of them out"),
     ({**QKV, "b_V": one(2)}, "b_V: V is given directly, so b_V has no place; leave one of them out"),
