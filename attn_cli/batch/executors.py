@@ -18,7 +18,7 @@ PER_PROBLEM, PER_BYTE = 0.001, 1e-7
 """About how many seconds a problem takes, and each byte of its file: good enough to cut even pieces and to see when a pool pays."""
 PIECE, MOST = 0.05, 50
 """How many seconds of work one piece holds, and how many problems at most."""
-PAYS = 1.0
+PAYS = 0.3
 """With less work than this, in seconds, workers would take longer to start than they save."""
 
 
