@@ -192,11 +192,13 @@ def units(value: Array, rounding: float | np.dtype[Any]) -> Array:
     return np.full(np.shape(value), float(rounding))
 
 
-def rounded(value: Array, rounding: float | np.dtype[Any]) -> Array:
-    """The numbers as their writer would round them."""
+def rounded(value: Array, rounding: float | np.dtype[Any], up: bool = False) -> Array:
+    """The numbers as their writer would round them: half a unit to even, as NumPy does, or up, as people do."""
     unit = units(value, rounding)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        return np.where((unit > 0) & np.isfinite(value), np.round(value / unit) * unit, value)
+        count = value / unit
+        whole = np.copysign(np.floor(np.abs(count) * (1 + TIE) + 0.5), count) if up else np.round(count)
+        return np.where((unit > 0) & np.isfinite(value), whole * unit, value)
 
 
 def near(theirs: Array, ours: Array, half: Array | float) -> Array:

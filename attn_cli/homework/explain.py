@@ -57,7 +57,7 @@ class Book:
     truth: Trace
     variants: list[Variant] = field(default_factory=list)
     _hideable: dict[Any, list[Variant]] = field(default_factory=dict)
-    _different: dict[Any, list[tuple[str, Array]]] = field(default_factory=dict)
+    _visible: dict[Any, list[Variant]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         scene = Scene(self.truth)
@@ -103,13 +103,22 @@ class Book:
             ]
         return self._hideable[key]
 
+    def visible(self, step: str, handed: frozenset[str]) -> list[Variant]:
+        """Those of them that change the step's numbers, not its shape."""
+        key = step, handed
+        if key not in self._visible:
+            truth = self.truth.step(step).made.value
+            possible = ((v, v.values[step]) for v in self.possible(step, handed))
+            self._visible[key] = [v for v, values in possible if values.shape == truth.shape and not _same(values, truth)]
+        return self._visible[key]
+
     def reproduces(self, work: Work, placed: Placed) -> bool:
-        """Whether a known mistake gives the whole step exactly as written."""
+        """Whether a known mistake gives the whole step exactly as written, hidden steps rounded or not."""
         if not placed.fits:
             return False
         return any(
-            self._plausible(work, placed, variant) and self._fit(work, placed, variant, EXACT) == EXACT
-            for variant in self.possible(placed.step, work.handed)
+            self._plausible(work, placed, variant) and self._fit(work, placed, variant, HIDDEN) is not None
+            for variant in self.visible(placed.step, work.handed)
         )
 
     def explain(self, work: Work, placed: Placed, cells: Array) -> Named | None:
@@ -135,24 +144,16 @@ class Book:
 
     def untold(self, work: Work, placed: Placed) -> list[str]:
         """Known mistakes that differ from right work, but not in the digits given."""
-        key = placed.step, work.handed
-        truth = self.truth.step(placed.step).made.value
-        if key not in self._different:
-            self._different[key] = [
-                (v.code, v.values[placed.step])
-                for v in self.possible(placed.step, work.handed)
-                if v.values[placed.step].shape == truth.shape and not _same(v.values[placed.step], truth)
-            ]
-        if not self._different[key]:
+        variants = self.visible(placed.step, work.handed)
+        if not variants:
             return []
+        truth = self.truth.step(placed.step).made.value
         theirs, half = placed.value, np.maximum(placed.half, work.tol or 0.0)
-        stacked = np.stack([values for _, values in self._different[key]])
+        stacked = np.stack([variant.values[placed.step] for variant in variants])
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
         changed = (~near(stacked, truth, 0.0) & ~np.isnan(theirs)).reshape(len(stacked), -1).any(-1)
-        return list(
-            dict.fromkeys(code for (code, _), fits in zip(self._different[key], np.atleast_1d(same & changed), strict=True) if fits)
-        )
+        return list(dict.fromkeys(variant.code for variant, fits in zip(variants, np.atleast_1d(same & changed), strict=True) if fits))
 
     # ------------------------------------------------------------------ does one fit?
     def _plausible(self, work: Work, placed: Placed, variant: Variant) -> bool:

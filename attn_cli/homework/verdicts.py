@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,8 @@ MASKED = -1000.0
 """A masked score may be written as any number up to this one."""
 MAY_CLOSE = ("scores", "tempered")
 """Steps whose cells may be −∞, so that one closed by mistake is passed on."""
+NORMALISED = ("exponentials", "row_sums")
+"""Steps that only their proportions matter of."""
 SINGLE_DIGITS, SINGLE = 7, 1e-6
 """Single precision: so many digits claimed, so far off."""
 NEARLY = 0.03
@@ -136,14 +139,14 @@ class Work:
         return self.marked
 
     # ------------------------------------------------------------------ the engine, run again
-    def run(self, given: Mapping[str, Array], instead: Replacements | None = None, rounding: Any = 0.0) -> Trace:
+    def run(self, given: Mapping[str, Array], instead: Replacements | None = None, rounding: Any = 0.0, up: bool = False) -> Trace:
         """Work the problem from somebody's numbers; steps not handed in are rounded where a rounding is said."""
-        key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
+        key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding, up)
         if key not in self._runs:
             replaced = self.replaced(instead)
             if rounding != 0.0:
                 for step in self.truth:
-                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding))
+                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding, up=up))
             trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
             self._runs[key] = trace, (given, instead)
         return self._runs[key][0]
@@ -239,8 +242,8 @@ class Work:
         self._forgive(cells, notes, verdict, placed, sources, surely=True)
         if not (cells == WRONG).any():
             return
-        if rounding != 0.0:
-            trace = self.run(numbers.given, rounding=rounding)
+        for up in (False, True) if rounding != 0.0 else ():
+            trace = self.run(numbers.given, rounding=rounding, up=up)
             cells[(cells == WRONG) & digits & near(placed.value, self.follows(placed, trace, numbers), placed.half)] = verdict
         left = (cells == WRONG) & digits & np.isfinite(placed.value)
         if left.any() and self.moves(placed.step):
@@ -250,12 +253,15 @@ class Work:
         self._forgive(cells, notes, verdict, placed, sources, surely=False)
 
     def _sound_as_well(self, placed: Placed, numbers: Numbers) -> bool:
-        """Whether right work gives the whole step exactly, too: from the numbers of earlier steps alone, or from a mistake already told."""
+        """Whether right work gives the whole step exactly, too: from the numbers of earlier steps alone, or from a mistake already told.
+
+        With hidden steps rounded or not, as a known mistake may have it.
+        """
         before = [name for name in ORDER[: ORDER.index(placed.step)] if name in numbers.given]
         starts: list[tuple[Sequence[str], Replacements]] = [(before[:count], {}) for count in range(len(before))]
         starts += [([name for name in before if ORDER.index(name) < ORDER.index(step)], instead) for step, instead in self.slips]
-        for names, instead in starts:
-            made = self.run({name: numbers.given[name] for name in names}, instead).step(placed.step).made.value
+        for (names, instead), rounding in product(starts, dict.fromkeys((0.0, placed.answer.rounding))):
+            made = self.run({name: numbers.given[name] for name in names}, instead, rounding).step(placed.step).made.value
             if made.shape == placed.shape and self.holds(placed, made):
                 return True
         return False
@@ -273,8 +279,7 @@ class Work:
         """What later steps may start from; NaN where nothing is given, or all of a row of exponentials, or its sum, is rounded away."""
         theirs, truth = placed.value, self.truth.step(placed.step).made.value
         theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
-        if placed.step in ("exponentials", "row_sums"):
-            theirs = np.where((_in_row(placed.step, theirs) == 0) & (truth > 0), np.nan, theirs)
+        theirs = np.where(_rounded_away(placed.step, theirs) & (truth > 0), np.nan, theirs)
         closed = (theirs == -np.inf) & ((truth == -np.inf) | (placed.step in MAY_CLOSE))
         return np.where(np.isinf(theirs) & ~closed, np.nan, theirs)
 
@@ -360,7 +365,7 @@ class Work:
                 break
             value = step.made.value
             rounding = placed.answer.rounding
-            hidden = np.zeros(value.shape) if _stays(step.made, rounding) else _hidden(value, rounding) * _scale(step.name, value, rounding)
+            hidden = np.zeros(value.shape) if _stays(step.made, rounding) else _hidden(step.name, value, rounding)
             half = numbers.half.get(step.name)
             if half is not None and half.shape == value.shape:
                 hidden = np.where(np.isnan(half), hidden, half)
@@ -401,7 +406,7 @@ class Work:
     # ------------------------------------------------------------------ other right ways
     def _find_habits(self, placed: Sequence[Placed]) -> None:
         """Exponentials of scores minus their row's maximum, in those rows where they were written."""
-        answers = [p for p in placed if p.step in ("exponentials", "row_sums") and p.fits and p.name == p.step]
+        answers = [p for p in placed if p.step in NORMALISED and p.fits and p.name == p.step]
         if not answers or "exponentials" not in self.truth:
             return
         given: dict[str, Array] = {p.step: p.value for p in placed if p.fits and ORDER.index(p.step) < ORDER.index("exponentials")}
@@ -492,27 +497,21 @@ def _after(first: Instead | None, second: Instead) -> Instead:
     return second if first is None else lambda made: second(first(made))
 
 
-def rounded_step(made: Named, name: str, rounding: Any) -> Named:
-    """A step as its writer would have rounded it."""
+def rounded_step(made: Named, name: str, rounding: Any, up: bool = False) -> Named:
+    """A step as its writer would have rounded it; not so coarsely that nothing is left to divide by."""
     if _stays(made, rounding):
         return made
-    zeros = 10.0 ** np.ceil(np.log10(_scale(name, made.value, rounding)))
-    return op.revalued(made, rounded(made.value / zeros, rounding) * zeros)
+    value = rounded(made.value, rounding, up)
+    return op.revalued(made, np.where(_rounded_away(name, value), made.value, value))
 
 
-def _scale(name: str, value: Array, rounding: Any) -> Array | float:
-    """To what the rounding of a step is relative: of exponentials all below 1, and of their sum, to the largest.
-
-    Zeros after the point are no digits. Nobody who keeps two decimals divides 0.00 by 0.01, when the row's maximum may be subtracted.
-    """
-    if name not in ("exponentials", "row_sums") or isinstance(rounding, np.dtype):
-        return 1.0
-    largest = _in_row(name, value)
-    return np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
+def _rounded_away(name: str, value: Array) -> Array:
+    """Where all of a row of exponentials, or its sum, is 0, which tells nothing about the weights of an open row."""
+    return np.asarray(_largest(value, name) == 0 if name in NORMALISED else False)
 
 
-def _in_row(name: str, value: Array) -> Array:
-    """The largest exponential of each row; a row sum is one for all of its row."""
+def _largest(value: Array, name: str) -> Array:
+    """The largest exponential of each row; a row sum itself."""
     return np.fmax.reduce(value, axis=-1, keepdims=True) if name == "exponentials" else value
 
 
@@ -525,12 +524,18 @@ def _stays(made: Named, rounding: Any) -> bool:
     return made.operation is None
 
 
-def _hidden(value: Array, rounding: Any) -> Array:
-    """Half a unit wherever rounding would change the number."""
+def _hidden(name: str, value: Array, rounding: Any) -> Array:
+    """Half a unit wherever rounding would change the number.
+
+    Of exponentials that are all below 1, and of their sum, in proportion to the largest, as if the row's maximum were subtracted:
+    nobody keeps two decimals of 0.003 to divide by.
+    """
     exact = near(rounded(value, rounding), value, 0.0)
     if isinstance(rounding, np.dtype):  # a sum is as far off as its largest terms are
         value = np.full(value.shape, np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
     half = units(value, rounding) / 2
+    if name in NORMALISED and not isinstance(rounding, np.dtype):
+        half = half * np.minimum(_largest(value, name), 1.0)
     return np.where(exact, 0.0, half)
 
 

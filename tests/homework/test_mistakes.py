@@ -111,6 +111,17 @@ def test_a_slip_is_named_whatever_habit_its_maker_has_beside_it(mark, code, besi
     assert (report.first_wrong.name, report.first_wrong.mistake.code) == ("weights", code)
 
 
+def test_a_slip_of_somebody_who_rounds_on_the_way_is_not_taken_for_rounding(mark):
+    problem = """
+X: [[-0.37, -1.23], [2.48, -0.2]]
+W_Q: [[1.98, 0.4], [0.11, -0.66]]
+W_K: [[-1.53, -2.61], [-1.31, -0.74]]
+W_V: [[-1.22, -1.17], [0.88, 0.21]]
+"""
+    report = mark(problem, "output: [[-1.63, -1.04], [-0.63, 0.17]]")  # the truth is −1.697, −1.118
+    assert report.first_wrong.mistake.code == "no_scale"
+
+
 def test_a_slip_of_a_kernel_in_single_precision_is_named():
     q, k = RNG.normal(size=(2, 4, 32, 8)).astype(np.float32)
     given = attn_cli.Problem(Q=q, K=k)
