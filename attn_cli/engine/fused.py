@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
@@ -27,17 +27,15 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.attention import after_heads, cut, project, raw_scores, refuse_overflow
+from attn_cli.engine.attention import raw_scores, refuse_overflow
 from attn_cli.engine.blas import cores, one_thread_each
 from attn_cli.engine.expression import symbol
-from attn_cli.engine.masks import allowed, fitted, shape_text
+from attn_cli.engine.masks import Head, allowed, as_mask, cells, fitted, part, penalty_of, reach, shape_text
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.plan import Sizes, plan
 from attn_cli.engine.problem import Array, Mask, Problem
-from attn_cli.engine.registry import did_you_mean
-from attn_cli.engine.remarks import labels, remarks_on_long, settings
-from attn_cli.engine.trace import Recorder, Trace
+from attn_cli.engine.trace import Recorder
 from attn_cli.errors import InputError
 
 ROWS, KEYS = 384, 384
@@ -50,9 +48,6 @@ WHOLE = 1 << 16
 """Scores in a piece of work for modes that need whole rows; they make about ten arrays of that size on the way."""
 SMALL = 1 << 16
 """Problems of at most so many scores are one batched block: starting threads would cost more than the work."""
-
-Head = int | None
-"""One query head; None for all of them at once, where the problem is small."""
 
 
 def attention(
@@ -91,101 +86,15 @@ def attention(
         temperature=temperature,
         softcap=softcap,
         parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
-        mask=_mask(mask),
+        mask=as_mask(mask),
         bias=None if bias is None else np.asarray(bias),
         seed=seed,
         dtype=dtype,
     )
-    problem, sizes = _planned(problem)
-    out = _Work(problem, sizes, *(_with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
+    problem, sizes = planned(problem)
+    out = Work(problem, sizes, *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
     out = out if arrays["Q"].ndim == 3 else out[0]
     return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
-
-
-def output_only(problem: Problem) -> Array:
-    """The output of a whole problem, as `solve(problem)["output"]` has it, without the steps between."""
-    return solve_long(problem)["output"]
-
-
-@op.quietly
-def solve_long(problem: Problem) -> Trace:
-    """Work a problem of many tokens: as `solve`, but without the steps that have a number for each query and key."""
-    problem = problem.as_dtype()
-    planned, sizes = _planned(problem)
-    if sizes.d_v is None:
-        raise InputError("there is no output without values; give V, or X to make them from")
-    record = Recorder(problem.vectors == "columns", sizes.h > 1)
-
-    def step(name: str, count: int) -> Named:
-        return record(name, cut(project(name, planned), count, sizes.h))
-
-    given = problem.scores is not None
-    q = None if given else _with_heads(step("Q", sizes.h).value)
-    k = None if given else _with_heads(step("K", sizes.kv_heads).value)
-    v = step("V", sizes.kv_heads)
-    made = _Work(planned, sizes, q, k, _with_heads(v.value)).output()
-    formula = op.weighted.formula(symbol("Aₕ", "A_h") if sizes.h > 1 else symbol("A"), v.expr)
-    result = after_heads(Named(made if sizes.h > 1 else made[0], formula), problem, sizes, record)
-    refuse_overflow({"output": result}, problem)
-    query_labels, key_labels = labels(problem, sizes)
-    trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return trace.with_notes(remarks_on_long(trace, empty_rows(planned, sizes)))
-
-
-def empty_rows(problem: Problem, sizes: Sizes) -> Array:
-    """The (head and) query of each row that may attend to nothing, as `np.argwhere` has them; the problem's mask is of bool."""
-    mask, bias = problem.mask, problem.bias
-    if mask is None and bias is None:
-        return np.empty((0, 2 if sizes.h > 1 else 1), int)
-    found = np.zeros((sizes.h, sizes.n), bool)
-    if bias is None and mask is not None and mask.keep is None and mask.drop is None:
-        (before, after), at = _reach(mask), np.arange(sizes.n) + mask.offset
-        end = sizes.m if mask.lengths is None else mask.lengths
-        found[:] = np.maximum(at - before, 0) >= np.minimum(at + after + 1, end)
-    else:
-        for i in range(0, sizes.n, ROWS):
-            rows, keys = slice(i, min(i + ROWS, sizes.n)), slice(0, sizes.m)
-            may = np.ones((1, sizes.m), bool)
-            if mask is not None:
-                may = allowed(_part(mask, None, rows, keys), sizes.h, rows.stop - i, sizes.m)
-            if bias is not None:
-                may = may & (_cells(bias, None, rows, keys) > -np.inf)
-            found[:, rows] = ~may.any(axis=-1)
-    return np.argwhere(found if sizes.h > 1 else found[0])
-
-
-def long_steps(problem: Problem) -> list[str]:
-    """The steps that `solve` makes and `solve_long` leaves out."""
-    _, sizes = _planned(problem)
-    scaled = problem.scale not in (None, 1) or (problem.scale is None and problem.score == "scaled" and sizes.d_k != 1)
-    masked = problem.mask is not None and problem.mask.closes
-    softened = problem.mode in ("soft", "gumbel")
-    made = {
-        "hidden": problem.scores is None and problem.score == "additive",
-        "products": problem.scores is None and scaled,
-        "raw_scores": problem.softcap is not None or problem.bias is not None or masked,
-        "capped": problem.softcap is not None and (problem.bias is not None or masked),
-        "scores": True,
-        "tempered": problem.temperature != 1,
-        "exponentials": softened,
-        "row_sums": softened,
-        "weights": True,
-    }
-    return [name for name, there in made.items() if there]
-
-
-def full_bytes(problem: Problem) -> int:
-    """About how many bytes `solve` would hold for a problem's n × m steps: what to weigh against a memory budget."""
-    _, sizes = _planned(problem)
-    arrays = float(len([name for name in long_steps(problem) if name not in ("hidden", "row_sums")]))
-    arrays += problem.mode == "gumbel"  # noise
-    arrays += 1  # what is needed on the way and for the notes
-    if problem.score == "additive" and problem.scores is None:
-        given = problem.parameters.get("additive", {})
-        joint = "W" in given  # then [q; k] is held for every pair as well
-        hidden = given["v"].size if "v" in given else 1
-        arrays += 2 * hidden + ((sizes.d_q or 0) + (sizes.d_k or 0) if joint else 0)
-    return int(sizes.h * sizes.n * sizes.m * arrays * np.dtype(problem.dtype).itemsize)
 
 
 # ------------------------------------------------------------------ what was given
@@ -200,7 +109,7 @@ def _dtype(arrays: Mapping[str, Array]) -> str:
     return "float32" if np.result_type(*arrays.values()) in (np.float16, np.float32) else "float64"
 
 
-def _with_heads(x: Array) -> Array:
+def with_heads(x: Array) -> Array:
     return x if x.ndim == 3 else x[None]
 
 
@@ -208,51 +117,7 @@ def _index(head: Head) -> int | slice:
     return slice(None) if head is None else head
 
 
-def _mask(mask: Any) -> Mask | None:
-    """A mask from what people write: "causal", an array, or a mapping of a mask's parts."""
-    if mask is None or isinstance(mask, Mask):
-        return mask
-    if isinstance(mask, str):
-        if mask != "causal":
-            raise InputError(f"is {mask!r}, expected 'causal', an array or a mapping", key="mask")
-        return Mask(causal=True)
-    if not isinstance(mask, Mapping):
-        return Mask(keep=np.asarray(mask))
-    parts = {name: part for name, part in mask.items() if part is not None}
-    known = [part.name for part in fields(Mask)]
-    for name, part in parts.items():
-        if name not in known:
-            raise InputError(f"has no part {name!r}{did_you_mean(str(name), known)}; there are {', '.join(known)}", key="mask")
-        expected = PARTS_OF_MASK.get(name, lambda _: "")(part)
-        if expected:
-            raise InputError(f"{name} is {part}, expected {expected}", key="mask")
-    for name in parts.keys() & {"keep", "drop"}:
-        parts[name] = np.asarray(parts[name])
-    if "window" in parts:
-        window = parts["window"]
-        parts["window"] = (window, window) if np.ndim(window) == 0 else tuple(window)
-    return Mask(**parts)
-
-
-def _whole(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
-
-
-def _sides(window: Any) -> bool:
-    sides = (window, window) if np.ndim(window) == 0 else tuple(window)
-    return len(sides) == 2 and all(side is None or (_whole(side) and side >= 0) for side in sides)
-
-
-PARTS_OF_MASK: dict[str, Callable[[Any], str]] = {
-    "causal": lambda part: "" if isinstance(part, bool | np.bool_) else "true or false",
-    "offset": lambda part: "" if _whole(part) else "a whole number",
-    "lengths": lambda part: "" if _whole(part) else "a whole number",
-    "window": lambda part: "" if _sides(part) else "one whole number from 0, or one for the left and one for the right (None: open)",
-}
-"""What each part of a mask should be where it is not."""
-
-
-def _planned(problem: Problem) -> tuple[Problem, Sizes]:
+def planned(problem: Problem) -> tuple[Problem, Sizes]:
     """A problem that fits together, its mask's matrices as bool, and its sizes: as `plan`, without n × m arrays on the way."""
     v, mask = problem.V, problem.mask
     missing = v is not None and bool(np.isnan(v).any())
@@ -291,44 +156,13 @@ def _check_masked_values(problem: Problem, sizes: Sizes) -> None:
         rows = slice(i, min(i + ROWS, sizes.n))
         read = np.ones((1, sizes.m), bool)
         if problem.mask is not None:
-            read = allowed(_part(problem.mask, None, rows, slice(0, sizes.m)), sizes.h, rows.stop - i, sizes.m)
+            read = allowed(part(problem.mask, None, rows, slice(0, sizes.m)), sizes.h, rows.stop - i, sizes.m)
         if problem.bias is not None:
             read = read & (problem.bias[..., rows, :] > -np.inf)
         wrong = missing & read.reshape(-1, sizes.m).any(axis=0)
         if wrong.any():
             row = int(np.argmax(wrong)) + 1
             raise InputError(f"found nan in row {row}; only a value row that is masked for every query may hold NaN", key="V")
-
-
-# ------------------------------------------------------------------ parts of masks and biases
-def _cells(matrix: Array, head: Head, rows: slice, keys: slice) -> Array:
-    """The same cells of an n × m, h × n × m, 1 × m or m array."""
-    if matrix.ndim == 3:
-        return matrix[_index(head), rows, keys] if matrix.shape[0] > 1 else matrix[0, rows, keys]
-    return matrix[..., keys] if matrix.ndim == 1 or matrix.shape[0] == 1 else matrix[rows, keys]
-
-
-def _part(mask: Mask, head: Head, rows: slice, keys: slice) -> Mask:
-    """The mask of a block of queries and a tile of keys."""
-    return replace(
-        mask,
-        offset=mask.offset + rows.start - keys.start,
-        lengths=None if mask.lengths is None else min(max(mask.lengths - keys.start, 0), keys.stop - keys.start),
-        keep=None if mask.keep is None else _cells(mask.keep, head, rows, keys),
-        drop=None if mask.drop is None else _cells(mask.drop, head, rows, keys),
-    )
-
-
-def _reach(mask: Mask) -> tuple[float, float]:
-    """How many keys before and after its own position a query sees: its band."""
-    left, right = mask.window or (None, None)
-    before, after = np.inf if left is None else left, np.inf if right is None else right
-    return before, min(after, 0) if mask.causal else after
-
-
-def _penalty(may: Array, dtype: str) -> Array:
-    """0 where a query may attend and −∞ where not. Looking it up is several times faster than np.where, which branches."""
-    return np.array([-np.inf, 0], dtype).take(may.view(np.int8))
 
 
 # ------------------------------------------------------------------ scores that fall apart into a query's and a key's part
@@ -380,7 +214,7 @@ class _Keys:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class Work:
     """A problem that fits together, with its heads cut."""
 
     problem: Problem
@@ -475,7 +309,7 @@ class _Work:
     def band(self) -> Callable[[Mask, int, int], Array]:
         """The penalty of a mask without matrices: the same few triangles serve all blocks."""
         made: Callable[[Mask, int, int], Array] = lru_cache(maxsize=4)(
-            lambda mask, n, m: _penalty(allowed(mask, 1, n, m), self.problem.dtype)
+            lambda mask, n, m: penalty_of(allowed(mask, 1, n, m), self.problem.dtype)
         )
         return made
 
@@ -488,7 +322,7 @@ def _named(value: Array) -> Named:
 class _Block:
     """A block of queries of one head (or of all heads, where the problem is small) and the scores of its tiles."""
 
-    def __init__(self, work: _Work, head: Head, rows: slice):
+    def __init__(self, work: Work, head: Head, rows: slice):
         problem = work.problem
         self.work, self.head, self.rows = work, head, rows
         self.keys = work.keys(work.kv_head(head))
@@ -532,7 +366,7 @@ class _Block:
         if problem.softcap is not None:
             bound = problem.softcap * min(1.0, bound)
         if problem.bias is not None:
-            sizes = (np.abs(_cells(problem.bias, self.head, self.rows, keys)) for keys in self.seen())
+            sizes = (np.abs(cells(problem.bias, self.head, self.rows, keys)) for keys in self.seen())
             bound += max((float(np.max(size, where=size < np.inf, initial=0)) for size in sizes), default=0.0)
         return bound / problem.temperature
 
@@ -547,7 +381,7 @@ class _Block:
         """The keys that the mask's band and lengths let some query of the block see, tile by tile."""
         mask, rows, first, end = self.work.problem.mask, self.rows, 0, self.work.sizes.m
         if mask is not None:
-            before, after = _reach(mask)
+            before, after = reach(mask)
             first = int(max(first, rows.start + mask.offset - before))
             end = int(min(end, rows.stop + mask.offset + after, end if mask.lengths is None else mask.lengths))
         for start in range(first // KEYS * KEYS, end, KEYS):
@@ -559,16 +393,16 @@ class _Block:
         if mask is None:
             return None
         if mask.keep is None and mask.drop is None:
-            before, after = _reach(mask)
+            before, after = reach(mask)
             if rows.stop - 1 + mask.offset - before <= keys.start and keys.stop - 1 <= rows.start + mask.offset + after:
                 return None
             band = replace(mask, offset=mask.offset + rows.start - keys.start, lengths=None)
             return self.work.band(band, rows.stop - rows.start, keys.stop - keys.start)
         heads = self.work.sizes.h if self.head is None else 1
-        may = allowed(_part(mask, self.head, rows, keys), heads, rows.stop - rows.start, keys.stop - keys.start)
+        may = allowed(part(mask, self.head, rows, keys), heads, rows.stop - rows.start, keys.stop - keys.start)
         if may.all():
             return None
-        return _penalty(may, self.work.problem.dtype) if may.any() else np.empty(0)
+        return penalty_of(may, self.work.problem.dtype) if may.any() else np.empty(0)
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Tile by tile, which keys, and their scores as the mode receives them. The array is used again for the next tile."""
@@ -586,7 +420,7 @@ class _Block:
                 np.tanh(s, out=s)
                 s *= problem.softcap
             if problem.bias is not None:
-                np.add(s, _cells(problem.bias, self.head, self.rows, keys), out=s, casting="same_kind")
+                np.add(s, cells(problem.bias, self.head, self.rows, keys), out=s, casting="same_kind")
             if penalty is not None:
                 s += penalty
             if problem.temperature != 1:
@@ -599,7 +433,7 @@ class _Block:
         shape = (*self.shape, width)
         out = self.scratch[: prod(shape)].reshape(shape)
         if problem.scores is not None:
-            np.copyto(out, _cells(problem.scores, self.head, self.rows, keys))
+            np.copyto(out, cells(problem.scores, self.head, self.rows, keys))
             return out
         tile, start = self.keys.tiles[keys.start // KEYS], keys.start % KEYS
         if problem.score not in PARTS:

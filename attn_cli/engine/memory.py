@@ -29,7 +29,7 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
     asks_less = detail == "compute" and list(only) == ["output"] and longest**2 >= LONG
     if not asks_less and STEPS_HELD * longest**2 * widest * 8 <= DEFAULT_MEMORY and not os.environ.get(MEMORY):
         return solve(problem)
-    from attn_cli.engine.fused import full_bytes, long_steps, solve_long
+    from attn_cli.engine.long import full_bytes, long_steps, solve_long
 
     if asks_less:
         return solve_long(problem)

@@ -9,7 +9,8 @@ import pytest
 
 from attn_cli.engine import blas, fused
 from attn_cli.engine.attention import solve
-from attn_cli.engine.fused import attention, full_bytes, output_only
+from attn_cli.engine.fused import attention
+from attn_cli.engine.long import full_bytes, output_only
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES
