@@ -73,6 +73,8 @@ class Answer:
     digits: Array
     given: Array
     texts: tuple[str, ...]
+    rounds_to: Array
+    """The unit to which its writer rounds on the way; NaN where the cell does not tell, as a whole number."""
     rounding: float | np.dtype[Any]
     """How its writer rounds on the way: to a unit, or to a dtype."""
 
@@ -91,17 +93,36 @@ class Answer:
         if not shape or shape[-1] < 2:
             return None
         at = np.arange(self.value.size).reshape(shape)
-        if self.given[at[..., -1]].any():
+        return None if self.given[at[..., -1]].any() else self._laid_out(at[..., :-1])
+
+    def filled(self, shape: tuple[int, ...]) -> Answer | None:
+        """The same in a shape that differs only by rows or heads left out whole, or by the brackets about a single number."""
+        single = math.prod(shape) == 1
+
+        def spread(form: Any, shape: tuple[int, ...]) -> Array:
+            if not isinstance(form, list) and (single or not shape or not self.given[form]):
+                return np.full(shape, form)
+            if not isinstance(form, list) or not shape or len(form) != shape[0]:
+                raise ValueError("another shape")
+            return np.stack([spread(part, shape[1:]) for part in form])
+
+        try:
+            return self._laid_out(spread(self.form, shape))
+        except ValueError:
             return None
-        kept = at[..., :-1].ravel()
+
+    def _laid_out(self, at: Array) -> Answer:
+        """Its cells of these numbers, in lists like these."""
+        kept = at.ravel()
         return Answer(
             self.name,
-            np.arange(kept.size).reshape(*shape[:-1], -1).tolist(),
+            np.arange(kept.size).reshape(at.shape).tolist(),
             self.value[kept],
             self.unit[kept],
             self.digits[kept],
             self.given[kept],
             tuple(self.texts[i] for i in kept),
+            self.rounds_to[kept],
             self.rounding,
         )
 
@@ -142,6 +163,7 @@ def answer(name: str, nested: Any) -> Answer:
         np.array([c.digits for c in claims], int),
         np.array([c.given for c in claims], bool),
         tuple(c.text for c in claims),
+        np.array([c.rounds_to for c in claims], float),
         _rounding(claims),
     )
 
@@ -173,6 +195,7 @@ def array_answer(name: str, array: Array) -> Answer:
         np.minimum(digits, MOST_DIGITS),
         np.ones(value.shape, bool),
         tuple(map(str, np.asarray(array).ravel())),
+        np.full(value.shape, np.nan),
         array.dtype if floating else 0.0,
     )
 

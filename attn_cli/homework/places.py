@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -98,10 +98,16 @@ def place(answer: Answer, trace: Trace) -> Placed:
     shape = step.made.value.shape
     numbers = np.arange(step.made.value.size).reshape(shape)
     layouts: dict[Any, Array] = {layout.shape: layout.ravel() for layout in _layouts(step, numbers)}
-    source, narrower = layouts.get(answer.shape), answer.without_empty_column()
-    if source is None and narrower is not None and narrower.shape in layouts:
+    if answer.shape in layouts:
+        return Placed(answer, step.name, shape, layouts[answer.shape])
+    narrower = answer.without_empty_column()
+    if narrower is not None and narrower.shape in layouts:
         return Placed(narrower, step.name, shape, layouts[narrower.shape], ("empty_column",))
-    return Placed(answer, step.name, shape, source)
+    for layout, source in layouts.items():
+        filled = answer.filled(layout)
+        if filled is not None:
+            return Placed(filled, step.name, shape, source)
+    return Placed(answer, step.name, shape, None)
 
 
 def _layouts(step: Step, numbers: Array) -> Iterator[Array]:

@@ -465,7 +465,7 @@ def _adjusted(placed: Placed, ours: Array, surely: bool) -> Array:
     theirs, unit, given = placed.value, placed.unit, placed.given
     if placed.step != "weights":
         return np.zeros(theirs.shape, bool)
-    finest = np.min(unit, axis=-1, keepdims=True)
+    finest = np.fmin.reduce(placed.fit(placed.answer.rounds_to), axis=-1, keepdims=True)
     rows = np.array(near(theirs, ours, finest).all(-1) & given.all(-1) & (unit > 0).all(-1))
     for at in np.argwhere(rows):
         row = tuple(at)

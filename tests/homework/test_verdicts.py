@@ -151,6 +151,13 @@ def test_weights_adjusted_to_add_up_to_one_are_forgiven_with_a_note(mark):
     assert notes(report) == ["adjusted"]
 
 
+@pytest.mark.parametrize("weights", ["[0.0, 0.3, 0.0, 0.7, 0.0]", "[0, 0.3, 0, 0.7, 0]", "[0, 0.3, 0.0, 0.7, 0.]"])
+def test_a_whole_number_among_adjusted_weights_has_no_decimals_of_its_own(mark, weights):
+    report = mark("{scores: [[-0.75, 1.25, -0.95, 2.05, -0.85]]}", f"weights: [{weights}]")  # .04, .28, .03, .62, .03
+    assert report.right
+    assert "adjusted" in notes(report)
+
+
 def test_weights_adjusted_by_more_than_a_unit_are_wrong(mark):
     assert cells(mark(THIRDS, "weights: [[0.3333, 0.3331, 0.3336]]"), "weights") == [["right", "wrong", "wrong"]]
 
@@ -291,6 +298,26 @@ def test_an_empty_last_column_is_not_given_or_is_none(mark):
 
 def test_a_flat_list_stands_for_a_step_of_one_row(mark):
     assert mark(THIRDS, "weights: [1/3, 0.33, 0.3333]").right
+
+
+def test_a_row_or_a_head_may_be_left_out_whole(mark):
+    problem = "{Q: [[1, 0], [0, 1]], K: [[1, 1], [1, 1]], V: [[1, 2], [3, 4]]}"
+    report = mark(problem, "weights: [[0.5, 0.5], null]\noutput: [~, [2, 3.5]]")
+    assert cells(report, "weights") == [["right", "right"], ["missing", "missing"]]
+    assert cells(report, "output") == [["missing", "missing"], ["right", "wrong"]]
+    assert (report.first_wrong.first_wrong, report.complete) == ((1, 1), False)
+    second = "[[0.0143, 0.9857, 0.0000], null, [0.0143, 0.0000, 0.9857]]"
+    report = mark(HEADS, f"weights: [null, {second}]")
+    assert cells(report, "weights")[0] == [["missing"] * 3] * 3
+    assert cells(report, "weights")[1][1] == ["missing"] * 3
+    assert verdicts(mark(problem, "weights: [0.5, null]")) == {"weights": "wrong"}
+
+
+def test_a_bare_number_stands_for_a_step_of_one_cell(mark):
+    problem = "{Q: [[1, 0]], K: [[2, 1], [1, 1], [0, 3]], V: [[1], [2], [3]], score: dot}"
+    report = mark(problem, "row_sums: 11.107\noutput: 1.425")
+    assert (cells(report, "row_sums"), cells(report, "output")) == (["right"], [["right"]])
+    assert mark(problem, "output: 1.900").first_wrong.first_wrong == (0, 0)
 
 
 def test_with_heads_q_k_and_v_may_be_joined_or_cut(mark):
