@@ -14,7 +14,7 @@ from attn_cli.engine.problem import Array
 from attn_cli.engine.trace import Instead, Trace, turned
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
-from attn_cli.homework.mistakes import MISTAKES, Scene
+from attn_cli.homework.mistakes import MISTAKES, Scene, rescaled
 from attn_cli.homework.places import Placed
 from attn_cli.homework.verdicts import MISSING, WRONG, Replacements, Work, rounded_step
 
@@ -136,9 +136,9 @@ class Book:
                             work.slips.append((placed.step, variant.instead))
             codes = [code for _, code in sorted(found, key=lambda each: each[0])]
             described = self._described(work, seen, cells, bool(codes)) if placed.fits else self._across(seen)
-            if placed.fits and self._too_early(work, placed):
-                codes.append("rounded_too_early")
-            codes += described
+            early = ["rounded_too_early"] if placed.fits and self._too_early(work, placed) else []
+            slip = "last_digit" in described and np.sum(cells == WRONG) == 1  # whoever rounds too early is seldom off in one cell only
+            codes += [*described, *early] if slip else [*early, *described]
         unique = tuple(dict.fromkeys(codes))
         return Named(unique[0], unique[1:]) if unique else None
 
@@ -226,7 +226,7 @@ class Book:
 
     # ------------------------------------------------------------------ rounded too early
     def _too_early(self, work: Work, placed: Placed) -> bool:
-        """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""
+        """Whether fewer digits on the way, in all hidden steps, in one or in √d_k, give exactly these numbers."""
         rounding, theirs = placed.answer.rounding, placed.value
         if isinstance(rounding, np.dtype) or not rounding:
             return False
@@ -247,6 +247,8 @@ class Book:
             yield coarse
             if len(hidden) > 1:
                 yield from ({name: coarse[name]} for name in hidden)
+        for some in range(decimals, COARSEST, -1):  # √d_k is no step, so nothing else rounds it to so many digits as the answer has
+            yield from rescaled(Scene(self.truth), round(float(np.sqrt(self.truth.sizes.d_k or 0)), some))
 
     # ------------------------------------------------------------------ the smallest description
     def _across(self, placed: Placed) -> list[str]:
