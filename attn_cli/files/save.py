@@ -10,6 +10,7 @@ from pathlib import Path
 from attn_cli.errors import UsageError
 
 _SUFFIX = ".tmp"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -61,11 +62,15 @@ def _replace(target: str, data: bytes, found: int | None, durable: bool) -> None
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:50]}.{os.urandom(4).hex()}{_SUFFIX}")
     try:
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if found is None else 0o600)) as file:
-            file.write(data)
+        file = os.open(temporary, _NEW, 0o666 if found is None else 0o600)
+        try:
+            rest = memoryview(data)
+            while rest:  # a disk that is nearly full takes a part
+                rest = rest[os.write(file, rest) :]
             if durable:
-                file.flush()
-                os.fsync(file.fileno())
+                os.fsync(file)
+        finally:
+            os.close(file)
         if found is not None:
             os.chmod(temporary, stat.S_IMODE(found))
         os.replace(temporary, target)

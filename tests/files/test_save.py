@@ -68,3 +68,11 @@ def test_a_missing_folder_and_a_folder_are_named(tmp_path):
     assert str(caught.value) == f"{tmp_path}/no/a: cannot be written: there is no folder {tmp_path}/no"
     with pytest.raises(UsageError, match="is a folder; expected the name of a file to write"):
         save(tmp_path, "x")
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_all(tmp_path, monkeypatch):
+    write = module.os.write
+    monkeypatch.setattr(module.os, "write", lambda file, data: write(file, data[:3]))
+    save(tmp_path / "a", "0123456789")
+    save(tmp_path / "b", "")
+    assert [(tmp_path / name).read_text() for name in "ab"] == ["0123456789", ""]
