@@ -53,6 +53,7 @@ class Gathered:
         """Each top-level key as its file spells it, and the file."""
         self.named: set[Path] = set()
         """Files that a value named."""
+        self.parameters = keys.parameters()
 
 
 def gather(
@@ -109,7 +110,7 @@ def read_tree(data: Data, path: str, reading: Reading) -> Node:
 
 def _yaml(text: str, file: str, quick: bool) -> Node | None:
     """The tree of a YAML text. PyYAML is loaded only for one that is not plain."""
-    if (tree := plain_yaml.parse(text)) is not None:
+    if (tree := plain_yaml.parse(text, quick=quick)) is not None:
         return tree
     from attn_cli.files import yaml_tree
 
@@ -186,7 +187,7 @@ def _tree(found: Gathered, tree: Node, path: str, reading: Reading) -> None:
         raise InputError(
             f"found {describe(tree)}, expected keys such as X: or Q:, K: and V:; {mend}", place=Place(file, tree.line, tree.column)
         )
-    names, folder = keys.known(), Path(path).parent if path != STDIN else Path()
+    names, folder = keys.known(), os.path.dirname(path)
     for spelled, node in tree:
         key = keys.canonical(spelled.text, names)
         if key is None:
@@ -221,7 +222,7 @@ def _folder(found: Gathered, folder: Path, reading: Reading) -> None:
                 f"no matrix is called {entry.stem!r}{near}; there are {', '.join((*keys.MATRIX_AXES, 'mask'))}", place=Place(str(entry))
             )
         _claim(found, key, Scalar(entry.name, 0, 0), str(entry))
-        _add(found, key, _from_file(key, str(entry), reading, found.notes), reading, folder)
+        _add(found, key, _from_file(key, str(entry), reading, found.notes), reading, str(folder))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -257,9 +258,9 @@ def _key_of(name: str) -> str | None:
 
 def _claim(found: Gathered, key: str, spelled: Scalar, file: str) -> None:
     """Note that a key is given here, unless it was given before."""
-    before = found.spelled.get(key) or next(
-        (given for name, given in found.spelled.items() if name.startswith(key + ".") or key.startswith(name + ".")), None
-    )
+    whole, part = key.partition(".")[0], key + "."
+    before = found.spelled.get(key) or found.spelled.get(whole)
+    before = before or next((given for name, given in found.spelled.items() if name.startswith(part)), None)
     if before is not None:
         first, first_file = before
         if first_file == file and spelled.line:
@@ -283,16 +284,16 @@ def _add_named(found: Gathered, name: str, value: Value, reading: Reading) -> No
         from attn_cli.files.arrays import as_node
 
         value = Value(as_node(value.node), value.file, option=False)
-    _add(found, key, value, reading, Path(value.file).parent)
+    _add(found, key, value, reading, os.path.dirname(value.file))
 
 
-def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: Path) -> None:
+def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: str) -> None:
     """Put a value under its key; mappings become one value a part, a file's name becomes what the file holds."""
     node = value.node
     if reading.quick and key.startswith("answers"):
         raise Unusual("answers")
-    if isinstance(node, Pairs) and key in ("mask", "answers", *keys.parameters()):
-        names = {"mask": list(keys.MASK_PARTS), "answers": list(keys.STEPS)}.get(key) or list(keys.parameters()[key])
+    if isinstance(node, Pairs) and key in ("mask", "answers", *found.parameters):
+        names = {"mask": list(keys.MASK_PARTS), "answers": list(keys.STEPS)}.get(key) or list(found.parameters[key])
         given: dict[str, Scalar] = {}
         for spelled, part in node:
             name = spelled.text if spelled.text in names else keys.canonical(spelled.text, names) if key in ("mask", "answers") else None
@@ -314,8 +315,8 @@ def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: Path
                 raise
             named = value.place()
             raise InputError(f"{error.message}; {named} names it", place=error.place, key=key) from None
-    elif key in keys.parameters():
-        names = list(keys.parameters()[key])
+    elif key in found.parameters:
+        names = list(found.parameters[key])
         raise value.error(f"found {value.describe()}, expected a mapping with {', '.join(names)}", key)
     elif key == "answers":
         raise value.error(f"found {value.describe()}, expected a mapping of steps, such as weights:", key)
@@ -323,14 +324,14 @@ def _add(found: Gathered, key: str, value: Value, reading: Reading, folder: Path
         found.values[key] = value
 
 
-def _file_named(node: Scalar, key: str, folder: Path) -> Path | None:
+def _file_named(node: Scalar, key: str, folder: str) -> Path | None:
     """The file that stands in a matrix's place, where the text is the name of one."""
     if keys.axes(key) is None and not key.startswith("answers.") and key not in keys.LABELS:
         return None
     text = node.text.strip()
     if not text or "\n" in text or len(text) > 400 or text.startswith("[") or text in ("causal", "identity"):
         return None
-    path = folder / text
+    path = Path(folder, text)
     if text.lower().endswith((*FILE_SUFFIXES, ".npz", ".xlsx")) or (path.is_file() and not text.isdigit()):
         return path
     return None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from attn_cli.engine import trace
 from attn_cli.engine.registry import did_you_mean
+from attn_cli.engine.scores import SCORES
 
 MATRIX_AXES: Mapping[str, tuple[int, ...]] = {
     "X": (2,),
@@ -32,8 +33,6 @@ TURNED = frozenset(
 
 def parameters() -> dict[str, Mapping[str, int]]:
     """The score functions that take arrays of their own: name -> (array's name -> number of axes)."""
-    from attn_cli.engine.scores import SCORES
-
     return {entry.name: entry.parameters for entry in SCORES.entries() if entry.parameters}
 
 

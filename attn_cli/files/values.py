@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_cli.engine.problem import all_finite
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import all_plain, is_plain, number, show
 from attn_cli.files.rows import Rows, Unusual
@@ -267,9 +268,9 @@ def _from_array(array: Array, value: Value, key: str) -> Array:
 
 
 def _check_finite(array: Array, value: Value, key: str, nan: bool, minus_infinity: bool) -> None:
-    finite = np.isfinite(array)
-    if finite.all():
+    if all_finite(array):
         return
+    finite = np.isfinite(array)
     fine = finite | (np.isnan(array) if nan else False) | (np.isneginf(array) if minus_infinity else False)
     if np.all(fine):
         return
