@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import is_plain, show
-from attn_cli.files.rows import ROW, Rows, all_held, as_array
+from attn_cli.files.rows import CELLS, held
 from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
 
 _BLANK = re.compile(r"[ \t\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[^\s,\[\]{}:\"]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_decode = json.JSONDecoder(parse_int=float).decode
-"""The standard reader, for what can only be a list of numbers; `-0` would lose its sign as a whole number."""
+_MATRIX = re.compile(rf"\[(?:[-+.0-9eE, \n]++|[ \n]*+{CELLS}(?:[ \n]*+,[ \n]*+{CELLS})*+[ \n]*+)\]")
+"""Nothing but numbers, or rows of them."""
+_decode = json.JSONDecoder(parse_int=float).raw_decode
+"""The standard reader, for what can only be numbers; `-0` would lose its sign as a whole number."""
 
 
 def parse(text: str, file: str, *, quick: bool = False) -> Node | None:
@@ -57,7 +62,7 @@ class _Reader:
             raise self.error(f"lists and objects are nested more than {MAX_DEPTH} deep; a matrix is a list of rows")
         self.skip()
         if self.text.startswith("[", self.at):
-            return self.quick and self.row() or self.list(depth)
+            return self.quick and self.numbers() or self.list(depth)
         if self.text.startswith("{", self.at):
             return self.object(depth)
         if self.text.startswith('"', self.at):
@@ -71,19 +76,26 @@ class _Reader:
             items.append(self.value(depth + 1))
         return Items(items, *self.place(start))
 
-    def row(self) -> Rows | None:
-        """One list of plain numbers."""
-        match = ROW.match(self.text, self.at)
+    def numbers(self) -> Items | None:
+        """A list of plain numbers, or a matrix of them."""
+        match = _MATRIX.match(self.text, self.at)
         if match is None:
             return None
+        start, end = match.span()
+        inner = self.text.find("[", start + 1, end)
+        at, rows = max(inner, start), list[NDArray[Any]]()
         try:
-            values = array("d", _decode(match[0]))
+            while at >= 0:  # a row at a time, so that few numbers are objects at once
+                values, at = _decode(self.text, at)
+                rows.append(np.array(values, float))
+                at = self.text.find("[", at, end)
+            array = np.array(rows)
         except ValueError:
             return None
-        if not values or not all_held(values, match[1]) or (matrix := as_array(values, len(values))) is None:
+        if not array.size or (found := held(array, self.text, start, end)) is None:
             return None
-        start, self.at = match.span()
-        return Rows(matrix, self.text, start, self.at)
+        self.at = end
+        return found if inner < 0 else Items([found], 0, 0)
 
     def object(self, depth: int) -> Pairs:
         start, pairs = self.at, list[tuple[Scalar, Node]]()

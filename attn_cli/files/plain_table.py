@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterator
 from itertools import islice
 
 from attn_cli.errors import InputError
 from attn_cli.files import csv_table
-from attn_cli.files.rows import Rows, as_array, floats
+from attn_cli.files.rows import rows
 from attn_cli.files.tree import Items
 
 _NUMBERS = {separator: re.compile(rf"[-+.0-9eE \n{separator}]*+") for separator in (";", "\t", ",", "")}
@@ -35,16 +34,9 @@ def parse(text: str, file: str, *, truths: bool = False) -> csv_table.Table | No
     start = text.index(lines[0]) + (len(lines[0]) if first.header is not None else 0)
     if first.labels is not None or not _NUMBERS[separator].fullmatch(text, start):
         return None
-    values, width = array("d"), 0
-    for line in _lines(text, start):
-        row = floats(line, separator or None)
-        if row is None or len(row) != (width or len(row)):
-            return None
-        values += row
-        width = len(row)
-    if (matrix := as_array(values, width)) is None:
+    if (found := rows(_lines(text, start), text, start, len(text), separator or None)) is None:
         return None
-    return csv_table.Table(Items([Rows(matrix, text, start, len(text))], 0, 0), None, first.header, first.notes, first.decimal)
+    return csv_table.Table(Items([found], 0, 0), None, first.header, first.notes, first.decimal)
 
 
 def _lines(text: str, start: int = 0) -> Iterator[str]:

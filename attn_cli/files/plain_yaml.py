@@ -1,6 +1,6 @@
 """YAML as most people write it, read without PyYAML, whose import takes longer than everything else in a small run.
 
-Plain is a small file of `key: text`, `key: [a, b]`, and keys with rows (`- [a, b]`) or one more mapping below them, each on
+Plain is a file of `key: text`, `key: [a, b]`, and keys with rows (`- [a, b]`) or one more mapping below them, each on
 a line of its own. As for `rows`, one rule: this reader may give up wherever it likes, for then `yaml_tree` decides and words
 the error; but where it succeeds, `yaml_tree` gives the same tree, place by place.
 """
@@ -9,128 +9,142 @@ from __future__ import annotations
 
 import re
 
-from attn_cli.files.rows import Unusual
+from attn_cli.files.rows import BLOCK, Unusual, block
 from attn_cli.files.tree import Items, Node, Pairs, Scalar
 
-_LARGE = 4096
-"""From so many characters on it pays to read rows of numbers all at once."""
 _DEEPEST = 8
-_QUOTED = r""""[^"\\]*"|'[^']*'"""
+_QUOTED = r""""[^"\\\n]*"|'[^'\n]*'"""
 _FIRST = r"(?:[A-Za-z0-9_.+(/~]|[^\x00-\x7f]|-(?=[A-Za-z0-9.]))"
 """How a text without quotes may start: with nothing that has a meaning of its own."""
-_KEY = re.compile(r"([A-Za-z_]\w{0,99}):(?: +|$)")
-_TEXT = re.compile(rf"{_QUOTED}|{_FIRST}[^:#]*")
+_NEXT = re.compile(r"(?: *+(?:#[^\n]*)?\n)*+( *+)")
+"""Lines that say nothing, and the indentation of the one after them."""
+_END = re.compile(rf" *+(?:(?<= )#[^\n]*)?\n{_NEXT.pattern}")
+_KEY = re.compile(r"([A-Za-z_]\w{0,99}):(?: +|(?=\n))")
+_TEXT = re.compile(rf"{_QUOTED}|{_FIRST}[^:#\n]*")
 _NUMBER = r" *-?[0-9.][-+/.0-9eE]* *"
 _NUMBERS = re.compile(rf"\[((?:{_NUMBER},)*+{_NUMBER})\]")
-_CELL = re.compile(rf" *({_QUOTED}|{_FIRST}[^:#?,\[\]{{}}]*|\[) *")
+_CELL = re.compile(rf" *({_QUOTED}|{_FIRST}[^:#?,\[\]{{}}\n]*|\[) *")
 
 
-def parse(text: str) -> Node | None:
-    """The document's tree, or None where the file is not plain."""
-    if len(text) > _LARGE:
+def parse(text: str, *, quick: bool = False) -> Node | None:
+    """The document's tree, or None where the file is not plain. `quick` puts `Rows` in place of matrices of plain numbers."""
+    if not text.replace("\n", "").isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
         return None
-    lines: list[tuple[str, int, int]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
-            return None
-        bare = line.lstrip(" ")
-        if bare and bare[0] != "#":
-            lines.append((line, number, len(line) - len(bare)))
     try:
-        return _Reader(lines).document() if lines else None
+        return _Reader(text if text.endswith("\n") else text + "\n", quick).document()
     except Unusual:
         return None
 
 
 class _Reader:
-    def __init__(self, lines: list[tuple[str, int, int]]):
-        self.lines = [*lines, ("", 0, -1)]
-        """Those that say something, each with its number and its indentation; one that ends everything comes last."""
-        self.next = 0
+    def __init__(self, text: str, quick: bool):
+        self.text, self.quick = text, quick
+        self.at, self.line = 0, 1
+        """Where the text of the present line begins, and the line's number."""
+        self.start = self.indent = 0
+        """Where the line itself begins, and how many blanks lie between; -1 where the text has ended."""
+        self._go(_NEXT.match(text))
 
     def document(self) -> Node:
         tree = self._mapping(0)
-        if self.next < len(self.lines) - 1:
+        if not tree.pairs or self.at < len(self.text):
             raise Unusual("indentation")
         return tree
 
+    def _go(self, match: re.Match[str] | None) -> None:
+        """To the next line that says something."""
+        if match is None:
+            raise Unusual("something after a value")
+        start, at = match.span(1)
+        self.line += self.text.count("\n", self.at, at)
+        self.start, self.at = start, at
+        self.indent = at - start if at < len(self.text) else -1
+
     def _mapping(self, indent: int) -> Pairs:
-        _, first, found = self.lines[self.next]
-        pairs: dict[str, tuple[Scalar, Node]] = {}
-        while found == indent:
-            line, number, _ = self.lines[self.next]
-            match = _KEY.match(line, indent)
+        first, pairs = self.line, dict[str, tuple[Scalar, Node]]()
+        while self.indent == indent:
+            match = _KEY.match(self.text, self.at)
             if match is None or (key := match[1]) in pairs:
                 raise Unusual("no key, or one that is there already")
-            self.next += 1
-            node = self._below(indent) if line[match.end() :][:1] in ("", "#") else _rest(line, number, match.end())
-            pairs[key] = Scalar(key, number, indent + 1), node
-            found = self.lines[self.next][2]
+            name = Scalar(key, self.line, indent + 1)
+            pairs[key] = name, self._below(match.end(), indent) if self.text[match.end()] in "\n#" else self._value(match.end())
         return Pairs(list(pairs.values()), first, indent + 1)
 
-    def _below(self, outer: int) -> Node:
-        """What stands on the lines after a key: items, which need not be indented, or a mapping."""
-        line, first, indent = self.lines[self.next]
-        if not line.startswith("- ", indent):
+    def _below(self, end: int, outer: int) -> Node:
+        """What stands on the lines after a key, which ends there: items, which need not be indented, or a mapping."""
+        self._go(_END.match(self.text, end))
+        line, indent = self.line, self.indent
+        if not self.text.startswith("- ", self.at):
             if not outer < indent <= _DEEPEST:
                 raise Unusual("nothing")
             return self._mapping(indent)
-        items: list[Node] = []
-        number, found = first, indent
-        while found == indent >= outer and line.startswith("- ", indent):
-            items.append(_rest(line, number, indent + 2))
-            self.next += 1
-            line, number, found = self.lines[self.next]
-        if not items:
+        if indent < outer:
             raise Unusual("nothing")
-        return Items(items, first, indent + 1)
+        if (rows := self._rows(indent)) is not None:
+            return rows
+        items: list[Node] = []
+        while self.indent == indent and self.text.startswith("- ", self.at):
+            items.append(self._value(self.at + 2))
+        return Items(items, line, indent + 1)
 
+    def _rows(self, indent: int) -> Items | None:
+        """The items from here on, if they are a matrix of plain numbers, one row a line."""
+        match = BLOCK.match(self.text, self.start - 1) if self.quick else None
+        after = _END.match(self.text, match.end()) if match else None
+        if match is None or after is None or (len(after[1]) == indent and self.text.startswith("- ", after.end())):
+            return None
+        if (rows := block(match)) is None:
+            return None
+        self._go(after)
+        return Items([rows], 0, 0)
 
-def _rest(line: str, number: int, at: int) -> Node:
-    """The list or text that a line ends with, but for a comment."""
-    node: Node
-    while line.startswith(" ", at):
-        at += 1
-    if line.startswith("[", at):
-        node, end = _list(line, number, at, 1)
-    elif match := _TEXT.match(line, at):
-        node, end = _scalar(match[0], number, at), match.end()
-    else:
-        raise Unusual("no plain value")
-    rest = line[end:].lstrip(" ")
-    if rest and not (rest[0] == "#" and line[-len(rest) - 1] == " "):
-        raise Unusual("something after a value")
-    return node
-
-
-def _list(line: str, number: int, start: int, depth: int) -> tuple[Items, int]:
-    """The list that opens at `start`, and where it ends."""
-    items: list[Node] = []
-    at = start
-    if match := _NUMBERS.match(line, start):  # only for its speed
-        for cell in match[1].split(","):
-            bare = cell.lstrip(" ")
-            items.append(Scalar(bare.rstrip(" "), number, at + len(cell) - len(bare) + 2))
-            at += len(cell) + 1
-        return Items(items, number, start + 1), match.end()
-    while not items or line.startswith(",", at):
-        match = _CELL.match(line, at + 1)
-        if match is None or depth > _DEEPEST:
-            raise Unusual("no plain cell")
-        if match[1] == "[":
-            inner, at = _list(line, number, match.start(1), depth + 1)
-            items.append(inner)
-            while line.startswith(" ", at):
-                at += 1
+    def _value(self, at: int) -> Node:
+        """The list or text that a line ends with, but for a comment."""
+        node: Node
+        while self.text.startswith(" ", at):
+            at += 1
+        if self.text.startswith("[", at):
+            node, end = self._list(at, 1)
+        elif match := _TEXT.match(self.text, at):
+            node, end = self._scalar(match[0], at), match.end()
         else:
-            items.append(_scalar(match[1], number, match.start(1)))
-            at = match.end()
-    if not line.startswith("]", at):
-        raise Unusual("a list that does not end")
-    return Items(items, number, start + 1), at + 1
+            raise Unusual("no plain value")
+        self._go(_END.match(self.text, end))
+        return node
 
+    def _list(self, start: int, depth: int) -> tuple[Items, int]:
+        """The list that opens at `start`, and where it ends."""
+        text, line, column = self.text, self.line, start - self.start + 1
+        if self.quick and text.startswith("[[", start):
+            match = BLOCK.match(text, start + 1)
+            if match and text.startswith("]", match.end()) and (rows := block(match)) is not None:
+                return Items([rows], line, column), match.end() + 1
+        items: list[Node] = []
+        at = start
+        if match := _NUMBERS.match(text, start):  # only for its speed
+            for cell in match[1].split(","):
+                bare = cell.lstrip(" ")
+                items.append(Scalar(bare.rstrip(" "), line, at - self.start + len(cell) - len(bare) + 2))
+                at += len(cell) + 1
+            return Items(items, line, column), match.end()
+        while not items or text.startswith(",", at):
+            match = _CELL.match(text, at + 1)
+            if match is None or depth > _DEEPEST:
+                raise Unusual("no plain cell")
+            if match[1] == "[":
+                inner, at = self._list(match.start(1), depth + 1)
+                items.append(inner)
+                while text.startswith(" ", at):
+                    at += 1
+            else:
+                items.append(self._scalar(match[1], match.start(1)))
+                at = match.end()
+        if not text.startswith("]", at):
+            raise Unusual("a list that does not end")
+        return Items(items, line, column), at + 1
 
-def _scalar(text: str, number: int, at: int) -> Scalar:
-    if text[0] in "\"'":
-        return Scalar(text[1:-1], number, at + 1, True)
-    return Scalar(text.rstrip(" "), number, at + 1)
+    def _scalar(self, text: str, at: int) -> Scalar:
+        column = at - self.start + 1
+        if text[0] in "\"'":
+            return Scalar(text[1:-1], self.line, column, True)
+        return Scalar(text.rstrip(" "), self.line, column)

@@ -9,22 +9,23 @@ wherever it likes, for then the strict way decides; but where it succeeds, the s
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_cli.engine.problem import all_finite
 from attn_cli.errors import InputError
 from attn_cli.files.tree import Items, Node
 
-ROW = re.compile(r"\[([-+.0-9eE, \n]++)\]")
-"""Without tabs and comments, and without letters that `float` would take for more than a plain decimal (nan, 1_000)."""
-_BETWEEN = re.compile(r",[ \n]*+|\n *- *")
-"""What stands between two rows of a matrix: a comma, or a new line with the dash that the row before has, too."""
-_NONZERO = re.compile(r"[-+.0 \n]*[1-9]")
-_MANY_ZEROS = "0" * 300
+CELLS = r"\[[-+.0-9eE, \n]++\]"
+"""Without tabs and comments, and without letters that a float may be written with though it is no plain decimal (nan, 1_000)."""
+BLOCK = re.compile(rf"\n( *- *){CELLS}(?:\n\1{CELLS})*+|{CELLS}(?:(,[ \n]*+){CELLS}(?:\2{CELLS})*+)?+")
+"""Rows that are neighbours in one list, if they stand in a list at all: each on a line of its own behind the same dash, or with
+the same comma between them."""
+_TINY = re.compile(r"[eE]-[0-9]{3}|0{200}")
+"""Without this no number is too small for a float."""
 _TRUTHS = re.compile(r"(?:[01](?:\.0*)?(?![0-9.eE])|[\[\],; \t\n]|-(?= ))*+")
 _MARK = "\ue000"
 """Of the private use area: it stands for nothing in any text, and a text that holds it goes the strict way."""
@@ -61,58 +62,39 @@ class Rows(Items):
         return _TRUTHS.fullmatch(self.source, self.start, self.end) is not None
 
 
-def floats(row: str, separator: str | None = ",") -> array[float] | None:
-    """The values of a row that holds none but the letters of `ROW`; None unless all are plain decimals that a float can hold.
+def rows(lines: Iterable[str], source: str, start: int, end: int, separator: str | None = ",") -> Rows | None:
+    """The rows that stand in that part of the source, whose cells hold none but the letters of plain decimals.
 
-    One that is too large becomes infinite; `as_array` looks for those, all at once.
+    None unless every cell is a number that a float can hold, and every row as long as the first.
     """
     try:
-        values = array("d", map(float, row.split(separator)))
+        matrix = np.loadtxt(lines, delimiter=separator, comments=None, ndmin=2)
     except ValueError:
         return None
-    return values if all_held(values, row, separator) else None
+    return held(matrix, source, start, end)
 
 
-def all_held(values: array[float], row: str, separator: str | None = ",") -> bool:
-    """Whether no number of the row was too small, so that it became 0."""
-    if 0.0 not in values or not ("e" in row or "E" in row or _MANY_ZEROS in row):
-        return True
-    return not any(value == 0 and _NONZERO.match(cell) for value, cell in zip(values, row.split(separator), strict=True))
+def held(matrix: NDArray[Any], source: str, start: int, end: int) -> Rows | None:
+    """The matrix that was read from that part of the source; None if a number was too large, or so small that it became 0."""
+    if not all_finite(matrix) or (np.count_nonzero(matrix) < matrix.size and _TINY.search(source, start, end)):
+        return None
+    return Rows(matrix, source, start, end)
 
 
-def as_array(values: array[float], width: int) -> NDArray[Any] | None:
-    """The same memory as a matrix; None if a number was too large."""
-    matrix = np.frombuffer(values).reshape(-1, width)
-    return matrix if np.isfinite(matrix).all() else None
+def block(match: re.Match[str]) -> Rows | None:
+    """The rows that match `BLOCK`."""
+    dash, comma = match.groups()
+    start, end = match.start() if dash is None else match.end(1), match.end()
+    between = len(comma or "") if dash is None else len(dash) + 1
+    return rows(_lines(match.string, start, end, between), match.string, start, end)
 
 
-def blocks(text: str) -> Iterator[Rows]:
-    """Every run of rows in a YAML text that are neighbours in one list, if they stand in a list at all."""
-    values, width, first, start, end = array("d"), 0, 0, 0, 0
-
-    def block() -> Iterator[Rows]:
-        if values and (matrix := as_array(values, width)) is not None:
-            yield Rows(matrix, text, first, end)
-
-    for match in ROW.finditer(text):
-        row = floats(match[1])
-        if row is None:
-            continue
-        if len(row) == width and _neighbours(text, start, end, match.start()):
-            values += row
-        else:
-            yield from block()
-            values, width, first = row, len(row), match.start()
-        start, end = match.span()
-    yield from block()
-
-
-def _neighbours(text: str, start: int, end: int, after: int) -> bool:
-    """Whether the row that starts at `after` follows the row from `start` to `end` in the same list."""
-    if _BETWEEN.fullmatch(text, end, after) is None:
-        return False
-    between = text[end:after]
-    return between[0] == "," or text.endswith(between, 0, start)
+def _lines(text: str, start: int, end: int, between: int) -> Iterator[str]:
+    """What stands within each pair of brackets, which are so many characters apart; one at a time, as there may be very many."""
+    while start < end:
+        stop = text.index("]", start)
+        yield text[start + 1 : stop].replace("\n", " ")
+        start = stop + 1 + between
 
 
 def replaced(text: str) -> tuple[str, list[Rows]]:
@@ -121,10 +103,11 @@ def replaced(text: str) -> tuple[str, list[Rows]]:
     found: list[Rows] = []
     end = 0
     if _MARK not in text:
-        for block in blocks(text):
-            pieces += text[end : block.start], f"[{_MARK}{len(found)}]"
-            found.append(block)
-            end = block.end
+        for match in BLOCK.finditer(text):
+            if (read := block(match)) is not None:
+                pieces += text[end : read.start], f"[{_MARK}{len(found)}]"
+                found.append(read)
+                end = read.end
     pieces.append(text[end:])
     return "".join(pieces), found
 

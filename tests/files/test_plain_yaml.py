@@ -186,7 +186,6 @@ def test_what_the_plain_reader_reads_is_right(text):
         "a\n",
         "",
         "# c\n",
-        "a: " + "1" * 9000,
     ],
 )
 def test_what_is_unusual_is_left_to_the_strict_reader(text):

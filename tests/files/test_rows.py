@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attn_cli.errors import InputError
-from attn_cli.files import csv_table, plain_table, yaml_tree
+from attn_cli.files import csv_table, plain_table, plain_yaml, yaml_tree
 from attn_cli.files.gather import Gathered, Reading, _tree, read_tree
 from attn_cli.files.load import _Builder, load, load_matrix
 from attn_cli.files.rows import replaced
@@ -111,11 +111,15 @@ def same(left, right):
     return left == right
 
 
-def read(data, name, quick):
+def read(data, name, quick, plain=False):
     """The problem that a text holds, what was written, and the notes; None where it is refused."""
     reading, found = Reading(quick=quick), Gathered()
     try:
-        if name.endswith(".yaml"):  # not `read_tree`, which would find most of these texts plain enough for `plain_yaml`
+        if plain:
+            tree = plain_yaml.parse(data, quick=True)
+            if tree is None:
+                return None
+        elif name.endswith(".yaml"):  # not `read_tree`, which would find most of these texts plain enough for `plain_yaml`
             tree = yaml_tree.parse(data, name, quick=quick) or Items([], 0, 0)
         else:
             tree = read_tree(data.encode(), name, reading)
@@ -126,8 +130,8 @@ def read(data, name, quick):
     return {f.name: getattr(problem, f.name) for f in fields(problem)}, written, found.notes
 
 
-def check(text, name):
-    quick = read(text, name, True)
+def check(text, name, plain=False):
+    quick = read(text, name, True, plain)
     if quick is not None:
         strict = read(text, name, False)
         assert strict is not None
@@ -152,8 +156,17 @@ def check(text, name):
 @example("mask: [[1, 01]]\n")
 @example("mask: {drop: [[1.0, 0.0], [0, 1]]}\n")
 @example("vectors: columns\nX: [[1, 2]]\n")
+@example("X:\n- [1, 2]\n- [3, 4]\n  # c\n- [5, 1/3]\n")
+@example("X:\n- [1, 2]\n- [3, 4]\n  - [5, 6]\n")
+@example("X:\n- [1, 2]\n- [3,\n  4]   # c\nK: [[1,\n2], [3,\n4]]\n")
+@example("X: [\n - [1, 2]\n]\n")
+@example("Q: [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]\n")
+@example("X: [[1e-400, 0]]\n")
+@example("X: [[" + "0" * 400 + "1, 0]]\n")
+@example("X: [[ ], [ ]]\n")
 def test_where_yaml_is_read_quickly_it_is_read_right(text):
     check(text, "p.yaml")
+    check(text, "p.yaml", plain=True)
 
 
 def as_json(text):
@@ -244,6 +257,8 @@ def test_rows_are_read_whatever_their_style(text, tmp_path):
 
 @pytest.mark.parametrize("text", ["X:\n- [1, 2]\n- [3, 4]\n- [5, 6]\n", "X: [[1, 2], [3, 4], [5, 6]]\n"])
 def test_a_matrix_is_one_block(text):
+    ((_, node),) = plain_yaml.parse(text, quick=True)
+    assert [rows.array.tolist() for rows in node.items] == [[[1, 2], [3, 4], [5, 6]]]
     assert [rows.array.tolist() for rows in replaced(text)[1]][-1][-2:] == [[3, 4], [5, 6]]
     assert len(replaced(text)[0]) < 15
 
