@@ -13,6 +13,7 @@ from attn_cli.files.rows import BLOCK, Unusual, block
 from attn_cli.files.tree import Items, Node, Pairs, Scalar
 
 _DEEPEST = 8
+_COMMON = b"\n" + bytes(range(32, 127))
 _QUOTED = r""""[^"\\\n]*"|'[^'\n]*'"""
 _FIRST = r"(?:[A-Za-z0-9_.+(/~]|[^\x00-\x7f]|-(?=[A-Za-z0-9.]))"
 """How a text without quotes may start: with nothing that has a meaning of its own."""
@@ -28,7 +29,8 @@ _CELL = re.compile(rf" *({_QUOTED}|{_FIRST}[^:#?,\[\]{{}}\n]*|\[) *")
 
 def parse(text: str, *, quick: bool = False) -> Node | None:
     """The document's tree, or None where the file is not plain. `quick` puts `Rows` in place of matrices of plain numbers."""
-    if not text.replace("\n", "").isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
+    rare = text.encode(errors="surrogatepass").translate(None, _COMMON).decode(errors="surrogatepass")  # there are few to look at
+    if not rare.isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
         return None
     try:
         return _Reader(text if text.endswith("\n") else text + "\n", quick).document()
