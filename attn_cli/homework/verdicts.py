@@ -527,15 +527,15 @@ def _stays(made: Named, rounding: Any) -> bool:
 def _hidden(name: str, value: Array, rounding: Any) -> Array:
     """Half a unit wherever rounding would change the number.
 
-    Of exponentials that are all below 1, and of their sum, in proportion to the largest, as if the row's maximum were subtracted:
-    nobody keeps two decimals of 0.003 to divide by.
+    Zeros after the point that all exponentials of a row have, or their sum, are no digits: nobody keeps two decimals of 0.003
+    to divide by.
     """
     exact = near(rounded(value, rounding), value, 0.0)
     if isinstance(rounding, np.dtype):  # a sum is as far off as its largest terms are
         value = np.full(value.shape, np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
     half = units(value, rounding) / 2
     if name in NORMALISED and not isinstance(rounding, np.dtype):
-        half = half * np.minimum(_largest(value, name), 1.0)
+        half = half * 10.0 ** np.minimum(np.ceil(np.log10(_largest(value, name))), 0)
     return np.where(exact, 0.0, half)
 
 
