@@ -15,7 +15,7 @@ SUFFIXES = (".yaml", ".yml", ".json", ".npz")
 FOLDER_MARKS = {"x.csv", "q.csv", "scores.csv"}
 """A folder with one of these is one problem, unless it holds problems that name them."""
 RECORD = ".attn-batch"
-"""In a folder of results; see `resume`."""
+"""In a folder of results, the options they were made with. A result that is older than this file was made with others."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Found:
 
     path: str
     names: tuple[str, ...]
+    is_result: bool = False
+    """An earlier run wrote it, so it is none."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,12 @@ def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
     """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
     found: dict[object, Found] = {}
     links: dict[str, str] = {}
-    results: list[str] = []
+    results: dict[str, None] = {}
     missing = []
     for text in paths:
-        here = [each for match in expand(text) for each in _problems(match, skip, results)]
+        here = [each for match in expand(text) for each in _problems(match, skip)]
+        results |= dict.fromkeys(each.path for each in here if each.is_result)
+        here = [each for each in here if not each.is_result]
         if not here:
             missing.append(text)
         for each in here:
@@ -56,7 +60,7 @@ def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
                 links[each.path] = first.path
     problems = list(found.values())
     named = zip((each.path for each in problems), _distinct([each.names for each in problems]), strict=True)
-    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(dict.fromkeys(results)))
+    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(results))
 
 
 def identity(path: str) -> object:
@@ -89,8 +93,8 @@ def _matches(base: Path, part: str) -> Iterator[Path]:
         yield from (base / name for name in _listed(base) if fnmatchcase(name, part) and (hidden or not name.startswith(".")))
 
 
-def _problems(path: Path, skip: Path | None, results: list[str]) -> Iterator[Found]:
-    """The problems at or below a path; results of earlier runs on the way are added to `results`."""
+def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
+    """The problems at or below a path, and results of earlier runs, marked as such."""
     if not path.is_dir() or is_problem_folder(path):
         yield Found(str(path), (_shown(path), _absolute(path)))
         return
@@ -105,23 +109,25 @@ def _problems(path: Path, skip: Path | None, results: list[str]) -> Iterator[Fou
         start = "" if folder == os.curdir else str(Path(folder))  # a.yaml rather than ./a.yaml
         for name in sorted([*within, *(name for name in files if _counts(name))]):
             full = os.path.join(start, name)
-            if _is_result(full, name, beside, folder in of_results):
-                results.append(full)
-            elif name in within or not _is_no_file(full):
+            if name in within or not _may_never_end(full):
                 relative = name if below == "." else f"{below}/{name}"
-                yield Found(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"))
+                is_result = _is_result(full, name, beside, folder in of_results)
+                yield Found(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"), is_result)
 
 
 def is_problem_folder(path: Path) -> bool:
     names = _listed(path)
-    if not any(name.lower() in FOLDER_MARKS for name in names):
-        return False
-    stems = [Path(name).stem for name in names if _counts(name) and Path(name).stem.lower() != "problem"]
-    if not stems:
-        return True
-    from attn_cli.files import keys  # which loads NumPy, so only where it must
+    marks = [name for name in names if name.lower() in FOLDER_MARKS]
+    beside = [name for name in names if _counts(name) and Path(name).stem.lower() != "problem"]
+    return bool(marks) and not any(_mentions(path / name, marks) for name in beside)
 
-    return all(keys.canonical(stem.partition(".")[0], keys.known()) for stem in stems)
+
+def _mentions(path: Path, names: list[str]) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return any(os.fsencode(name) in data for name in names)
 
 
 def _counts(name: str) -> bool:
@@ -134,8 +140,8 @@ def _is_result(path: str, name: str, beside: frozenset[str], of_results: bool) -
     source = os.path.splitext(name)[0]
     if _counts(source) and (of_results or source in beside):
         return True
-    if not of_results:
-        return False
+    if not of_results or name.lower().endswith(".npz"):
+        return of_results
     try:
         with open(path, "rb") as file:
             return file.read(16).lstrip(b'{ \n"').startswith(b"attn")
@@ -143,7 +149,7 @@ def _is_result(path: str, name: str, beside: frozenset[str], of_results: bool) -
         return False
 
 
-def _is_no_file(path: str) -> bool:
+def _may_never_end(path: str) -> bool:
     """Whether this is a pipe or a device, which might never end."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)

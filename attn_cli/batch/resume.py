@@ -15,8 +15,6 @@ from attn_cli.batch.work import Job
 from attn_cli.errors import UsageError
 from attn_cli.files.save import leftover, save
 
-# RECORD, in the folder of results, holds the options they were made with. A result that is older was made with others.
-
 
 def options_of(job: Job) -> dict[str, Any]:
     """Everything besides its inputs that a result depends on."""

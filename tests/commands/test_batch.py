@@ -113,10 +113,11 @@ def test_a_folder_of_results_below_one_that_is_searched_holds_no_problems(here, 
     write(here, "p/sheet/x.csv", text="1,0\n0,1\n")
     assert main(["batch", "p", "-o", "p/out"]) == 0
     write(here, "p/out/late.yaml")  # a problem all the same
+    (here / "p/out/old.npz").write_bytes(b"PK")
     capsys.readouterr()
     assert main(["batch", "p", "-o", "other"]) == 0
     assert results(here / "other") == ["out/late.yaml.json", "sheet.json", "week/a.yaml.json"]
-    assert "note: left out as results of an earlier run: p/out/sheet.json and 1 more\n" in capsys.readouterr().err
+    assert "note: left out as results of an earlier run: p/out/old.npz and 2 more\n" in capsys.readouterr().err
 
 
 def test_a_name_that_goes_on_another_is_no_result(here):
@@ -130,7 +131,7 @@ def test_a_folder_of_problems_and_the_files_they_name_is_no_problem_itself(here)
     write(here, "d/hw1.yaml", "d/hw2.yaml", text="X: x.csv\n")
     assert names(["d"]) == ["hw1.yaml", "hw2.yaml"]
     assert main(["batch", "d", "-o", "out"]) == 0
-    write(here, "one/x.csv", "one/w_q.csv", "one/problem.yaml", "one/W_K.yaml", "one/additive.v.json")
+    write(here, "one/x.csv", "one/w_q.csv", "one/problem.yaml", "one/W_K.yaml", "one/settings.yaml")
     assert names(["one"]) == ["one"]
 
 
@@ -224,7 +225,7 @@ def test_a_summary_of_an_unknown_kind_is_refused_before_anything_runs(here, caps
         (["--summary", "none/s.csv"], "none/s.csv: cannot be written: there is no folder"),
         (["--summary", "s.csv"], "s.csv: is a folder; expected the name of a file to write"),
         (["-o", "a.yaml"], "a.yaml: is a file; expected a folder for the results"),
-        (["-o", ""], "-o: found an empty name, expected DIR; see attn batch --help"),
+        (["-o", ""], "-o: found an empty text, expected DIR; see attn batch --help"),
         (["--only", "weigths"], "no step 'weigths' (did you mean 'weights'?); there are Q, K, V,"),
     ],
 )
