@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from attn_cli.commands.options import Command, Look, Reading, application, grouped, terminal_width, wants_color
-from attn_cli.commands.walkthrough import say, write
+from attn_cli.commands.walkthrough import say, spare, write
 from attn_cli.errors import AttnError, InputError, Place, UsageError
 from attn_cli.messages import describe
 
@@ -68,6 +68,8 @@ def run(
         marker = Marker(loaded.problem, _number(tol, "--tol", reading), worth, _fraction(penalty_carried, reading))
     except InputError as error:
         raise loaded.locate(error) from error
+    if output is not None:
+        spare(output, loaded, answers or ())
     reports = _marked(marker, loaded, answers, reading)
     style = _style(look, output is None)
     wanted = Wanted(answers=not no_answers, explain=explain)

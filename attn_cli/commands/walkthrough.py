@@ -43,11 +43,11 @@ def walk(
     example = file is None and not given(matrices)
     loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, reading)
     if output is not None:
-        _spare_inputs(loaded, output)
+        spare(output, loaded)
     from attn_cli.engine.memory import solve_within
 
     try:
-        trace = solve_within(loaded.problem, tuple(look.only or ()), detail)
+        trace = solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
     except InputError as error:
         raise loaded.locate(error) from error
     notes = (*loaded.notes, *trace.notes)
@@ -56,12 +56,14 @@ def walk(
     say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())
 
 
-def _spare_inputs(loaded: Loaded, output: str) -> None:
-    """No result may take the place of a file that the problem is read from."""
+def spare(output: str, loaded: Loaded, answers: Iterable[str] = ()) -> None:
+    """No result may take the place of a file that it is made from."""
     if os.path.isfile(output):
         inputs = {value.file for value in loaded.again().values.values() if not value.option}
+        for path in answers:
+            inputs |= {os.path.join(path, name) for name in os.listdir(path)} if os.path.isdir(path) else {path}
         if any(os.path.exists(name) and os.path.samefile(name, output) for name in inputs):
-            raise UsageError(f"{output}: the problem is read from this file, which its result would replace; choose another name")
+            raise UsageError(f"{output}: is one of the files read for this, and the result would replace it; choose another name")
 
 
 def format_for(name: str | None, output: str | None) -> Format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -95,10 +96,10 @@ def _least(problem: Problem) -> Problem:
     return replace(problem, **arrays, mask=mask, tokens=None, query_tokens=None, key_tokens=None, upstream=None)
 
 
-def full_bytes(problem: Problem) -> int:
-    """About how many bytes `solve` would hold for a problem's n × m steps: what to weigh against a memory budget."""
+def full_bytes(problem: Problem, steps: Sequence[str]) -> int:
+    """About how many bytes `solve` would hold for these n × m steps of a problem: what to weigh against a memory budget."""
     _, sizes = planned(problem)
-    arrays = float(len([name for name in long_steps(problem) if name not in ("hidden", "row_sums")]))
+    arrays = float(len([name for name in steps if name not in ("hidden", "row_sums")]))
     arrays += problem.mode == "gumbel"  # noise
     arrays += 1  # what is needed on the way and for the notes
     if problem.score == "additive" and problem.scores is None:

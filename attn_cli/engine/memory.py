@@ -25,18 +25,18 @@ STEPS_HELD = 12
 def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["compute", "trace"] = "compute") -> Trace:
     """The problem with its steps; without those of a number for each query and key where nobody asks for them, or where
     they would not fit into the memory budget, which a note tells. Raises UsageError where one of them is asked for by name."""
-    longest, widest = _extent(problem)
-    asks_less = detail == "compute" and list(only) == ["output"] and longest**2 >= LONG
-    if not asks_less and STEPS_HELD * longest**2 * widest * 8 <= DEFAULT_MEMORY and not os.environ.get(MEMORY):
+    budget = _budget()
+    asks_less = detail == "compute" and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
+    if not asks_less and _at_most(problem) <= budget:
         return solve(problem)
     from attn_cli.engine.long import full_bytes, long_steps, solve_long
 
     if asks_less:
         return solve_long(problem)
-    needed, budget = full_bytes(problem), _budget()
+    left_out = long_steps(problem)
+    needed = full_bytes(problem, left_out)
     if needed <= budget:
         return solve(problem)
-    left_out = long_steps(problem)
     asked = [name for name in only if name in left_out]
     if asked or (problem.V is None and problem.X is None and problem.context is None):
         raise UsageError(
@@ -44,19 +44,27 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
             f"({_size(budget)}); set {MEMORY} higher to work out {', '.join(asked) or 'the weights'}"
         )
     trace = solve_long(problem)
-    if only:
+    if only and detail == "compute":
         return trace
     values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
     return trace.with_notes((Note("left_out", values, warning=True), *trace.notes))
 
 
-def _extent(problem: Problem) -> tuple[int, int]:
-    """At least as many as the queries or keys, and at least as many as the heads or hidden units of a query and key."""
-    given = [problem.X, problem.context, problem.Q, problem.K, problem.V, problem.scores]
-    shapes = [array.shape for array in given if array is not None]
-    parameters = [size for arrays in problem.parameters.values() for array in arrays.values() for size in array.shape]
-    longest = max((max(shape[-2:]) for shape in shapes), default=1)
-    return longest, max([problem.heads or 1, *parameters, *(size for shape in shapes for size in (shape[0], shape[-1]))], default=1)
+def _longest(problem: Problem) -> int:
+    """As many as the queries or the keys, or more."""
+    return max((size for shape in _shapes(problem) for size in shape[-2:]), default=1)
+
+
+def _at_most(problem: Problem) -> int:
+    """More bytes than the steps can take: a quick look, before anything is worked out."""
+    heads = max(problem.heads or 1, *(shape[0] for shape in _shapes(problem) if len(shape) == 3), 1)
+    hidden = sum(sum(array.shape) for arrays in problem.parameters.values() for array in arrays.values())
+    return 8 * heads * _longest(problem) ** 2 * (STEPS_HELD + 2 * hidden)
+
+
+def _shapes(problem: Problem) -> list[tuple[int, ...]]:
+    given = (problem.X, problem.context, problem.Q, problem.K, problem.V, problem.scores)
+    return [array.shape for array in given if array is not None]
 
 
 def _budget() -> float:

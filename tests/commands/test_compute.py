@@ -126,7 +126,7 @@ def test_a_result_never_takes_the_place_of_what_the_problem_is_read_from(tmp_pat
     ):
         assert main(["compute", *argv]) == 2
         assert capsys.readouterr().err.endswith(
-            ": the problem is read from this file, which its result would replace; choose another name\n"
+            ": is one of the files read for this, and the result would replace it; choose another name\n"
         )
     assert {name: (tmp_path / name).read_text() for name in files} == files
     assert main(["compute", "p.yaml", "-o", "result.csv"]) == main(["compute", "p.yaml", "-o", "result.csv"]) == 0

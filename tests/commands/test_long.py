@@ -84,6 +84,14 @@ def test_a_step_that_does_not_fit_is_refused_by_name(long, capsys, monkeypatch):
     assert told(capsys).endswith("set ATTN_MEMORY higher to work out weights\n")
 
 
+def test_a_cell_of_a_step_that_does_not_fit_is_refused_by_name_and_one_that_does_is_derived_with_the_warning(long, capsys, monkeypatch):
+    monkeypatch.setenv("ATTN_MEMORY", "20K")
+    assert main(["trace", "long.npz", "--cell", "weights[1,1]"]) == 2
+    assert told(capsys).endswith("set ATTN_MEMORY higher to work out weights\n")
+    assert main(["trace", "long.npz", "--cell", "output[1,1]"]) == 0
+    assert told(capsys).startswith("warning: the steps with a number for each query and key")
+
+
 def test_a_row_that_sees_nothing_is_still_warned_of(long, capsys):
     bias = np.zeros((40, 40))
     bias[7] = -np.inf

@@ -10,7 +10,7 @@ import pytest
 from attn_cli.engine import blas, fused
 from attn_cli.engine.attention import solve
 from attn_cli.engine.fused import attention
-from attn_cli.engine.long import full_bytes, output_only
+from attn_cli.engine.long import full_bytes, long_steps, output_only
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES
@@ -332,7 +332,7 @@ def test_what_the_worked_steps_hold_is_foretold(settings):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "weights" in trace
-    assert 0.6 < full_bytes(p) / peak < 1.6
+    assert 0.6 < full_bytes(p, long_steps(p)) / peak < 1.6
 
 
 def test_threads_end_with_the_call_and_matrix_products_get_theirs_back():

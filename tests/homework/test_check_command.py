@@ -131,6 +131,18 @@ def test_a_file_name_after_o_takes_all_reports_in_the_format_of_its_suffix(run, 
     assert (tmp_path / "results.json").read_text(encoding="utf-8") == printed
 
 
+@pytest.mark.parametrize("name", ["problem.yaml", "ann.yaml", "folder/weights.csv"])
+def test_reports_never_take_the_place_of_what_they_are_made_from(run, tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "weights.csv").write_text("1\n")
+    before = (tmp_path / name).read_bytes()
+    code, _, err = run("problem.yaml", "ann.yaml", "folder", "--format", "json", "-o", name)
+    assert code == 2
+    if name.endswith(".csv"):
+        assert err == f"error: {name}: is one of the files read for this, and the result would replace it; choose another name\n"
+    assert (tmp_path / name).read_bytes() == before
+
+
 def test_points_may_be_asked_for_and_carried_cells_may_cost(run):
     _, out, _ = run("problem.yaml", "ann.yaml", "--points", "weights=3", "--points", "scores=2", "--format", "json")
     report = json.loads(out)
