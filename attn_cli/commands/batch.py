@@ -27,7 +27,13 @@ Paths = Annotated[
 ]
 
 
-@app.command(cls=ProblemCommand)
+class BatchCommand(ProblemCommand):
+    """An empty path is one that is missing, and the others are worked all the same."""
+
+    may_be_empty = ("paths",)
+
+
+@app.command(cls=BatchCommand)
 @grouped
 def run(
     paths: Paths,

@@ -140,6 +140,9 @@ def grouped(function: Callable[..., object]) -> Callable[..., object]:
 class Command(TyperCommand):
     """A command whose help page opens with examples."""
 
+    may_be_empty: tuple[str, ...] = ()
+    """Arguments of which an empty text is told by the command itself."""
+
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -149,11 +152,10 @@ class Command(TyperCommand):
         rest = super().parse_args(ctx, args)
         for parameter in self.params:
             value = ctx.params.get(parameter.name or "")
-            if value == "" or (isinstance(value, (list, tuple)) and "" in value and parameter.name != "paths"):  # a batch goes on
-                expected = (parameter.metavar or "a text").strip("[].")
-                named = any(word in expected for word in ("FILE", "DIR", "NAME", "PROBLEM", "ANSWERS", "STEP"))
+            empty = value == "" or (isinstance(value, (list, tuple)) and "" in value)
+            if empty and parameter.name not in self.may_be_empty:
                 name = f"{min(parameter.opts, key=len)}: " if parameter.param_type_name == "option" else ""
-                raise UsageError(f"{name}found an empty {'name' if named else 'text'}, expected {expected}; see {ctx.command_path} --help")
+                raise UsageError(f"{name}found an empty text, expected {parameter.metavar or 'something'}; see {ctx.command_path} --help")
         return rest
 
     def format_help(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]

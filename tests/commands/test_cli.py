@@ -107,17 +107,18 @@ def test_a_mistake_on_the_command_line_is_one_line_with_a_hint(argv, said, capsy
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["compute", "-o", ""], "-o: found an empty name, expected FILE"),
-        (["compute", "--format", "json", "-o", ""], "-o: found an empty name, expected FILE"),
-        (["trace", ""], "found an empty name, expected FILE"),
-        (["compute", "--x", ""], "--x: found an empty name, expected FILE"),
+        (["compute", "-o", ""], "-o: found an empty text, expected FILE"),
+        (["compute", "--format", "json", "-o", ""], "-o: found an empty text, expected FILE"),
+        (["trace", ""], "found an empty text, expected [FILE]"),
+        (["trace", "--cell", ""], "--cell: found an empty text, expected STEP[ROW,COLUMN]"),
+        (["compute", "--x", ""], "--x: found an empty text, expected FILE"),
         (["compute", "--scale", ""], "--scale: found an empty text, expected NUMBER"),
-        (["compute", "--only", "weights", "--only", ""], "--only: found an empty name, expected STEP"),
-        (["check", "", "a.yaml"], "found an empty name, expected PROBLEM"),
-        (["check", "p.yaml", "a.yaml", ""], "found an empty name, expected ANSWERS"),
-        (["check", "p.yaml", "-o", ""], "-o: found an empty name, expected DIR|FILE"),
-        (["batch", "p.yaml", "--summary", ""], "--summary: found an empty name, expected FILE"),
-        (["samples", "--copy", ""], "--copy: found an empty name, expected DIR"),
+        (["compute", "--only", "weights", "--only", ""], "--only: found an empty text, expected STEP"),
+        (["check", "", "a.yaml"], "found an empty text, expected PROBLEM"),
+        (["check", "p.yaml", "a.yaml", ""], "found an empty text, expected [ANSWERS]..."),
+        (["check", "p.yaml", "-o", ""], "-o: found an empty text, expected DIR|FILE"),
+        (["batch", "p.yaml", "--summary", ""], "--summary: found an empty text, expected FILE"),
+        (["samples", "--copy", ""], "--copy: found an empty text, expected DIR"),
     ],
 )
 def test_an_empty_name_names_nothing_and_no_folder_either(argv, said, capsys, tmp_path, monkeypatch):
