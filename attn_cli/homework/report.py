@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,19 @@ class StepReport:
     at: Cell | None = None
     """The same cell as the step has it, in the layout shown."""
     complete: bool = True
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many cells have which verdict."""
+
+        def visit(cells: Any) -> Iterator[str]:
+            if isinstance(cells, list):
+                for part in cells:
+                    yield from visit(part)
+            else:
+                yield cells
+
+        return Counter(visit(self.cells))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -110,9 +109,8 @@ def _step(step: StepReport, report: Report, style: Style, wanted: Wanted) -> Ite
 def _remarks(step: StepReport, shown: Step, report: Report, style: Style, wanted: Wanted) -> Iterator[str]:
     """What is said below a step's grid, or in its place."""
     lang = style.lang
-    counts = _counts(step)
-    if counts.total() > MANY:
-        told = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in counts.most_common())
+    if _too_many(step):
+        told = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in step.counts.most_common())
         yield text("check.counts", lang, counts=told)
     if step.verdict == "wrong":
         if step.first_wrong is None:
@@ -158,7 +156,7 @@ def _should_be(step: StepReport, report: Report, style: Style, wanted: Wanted) -
     if step.at is not None:
         yield text("check.so", style.lang, line=worked_line(shown, step.at, style, names).plain(style.fold, style.lang))
     rows = [(at, row) for at, row, cells in _rows_of(step) if step.first_wrong is None or "wrong" in cells]
-    some = 1 if _counts(step).total() > MANY else ROWS
+    some = 1 if _too_many(step) else ROWS
     for at, row in rows[:some]:
         numbers = "  ".join(style.number(math.nan if x is None else float(x)) for x in row)
         yield f"{text('check.should_be', style.lang, row=_row_name(step, shown, at, names))} {numbers}"
@@ -201,7 +199,7 @@ def _wrong_cells(step: StepReport, shown: Step) -> Iterator[tuple[int, ...]]:
 
 def _grids(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Row]:
     """The numbers as they were written, each with its mark; nothing where they are too many."""
-    if _counts(step).total() > MANY:
+    if _too_many(step):
         return
     names = Names(report.trace)
     same = np.shape(np.array(step.cells, object)) == shown.value.shape
@@ -227,17 +225,9 @@ def _grids(step: StepReport, shown: Step, report: Report, style: Style) -> Itera
     yield from visit(step.cells, step.written, ())
 
 
-def _counts(step: StepReport) -> Counter[str]:
-    """How many cells have which verdict."""
-
-    def visit(cells: Any) -> Iterator[str]:
-        if isinstance(cells, list):
-            for part in cells:
-                yield from visit(part)
-        else:
-            yield cells
-
-    return Counter(visit(step.cells))
+def _too_many(step: StepReport) -> bool:
+    """Whether its cells are only counted."""
+    return step.counts.total() > MANY
 
 
 def _grid(rows: list[list[str]], words: list[list[str]], down: Sequence[str], across: Sequence[str], style: Style) -> Iterator[Row]:
@@ -329,7 +319,7 @@ def markdown(report: Report, style: Style, wanted: Wanted) -> str:
         precise = replace(style, decimals=max(style.decimals, _decimals(step.written)))
         score = f"{_points(step.points * step.share)}/{_points(step.points)}"
         lines += ["", f"### {MARKS[step.verdict]} {_escaped(step.name)}: {text(f'check.{step.verdict}', style.lang)} ({score})", ""]
-        lines += _markdown_grids(step.cells, step.written) if _counts(step).total() <= MANY else []
+        lines += _markdown_grids(step.cells, step.written) if not _too_many(step) else []
         remarks = [f"- {_escaped(told)}" for told in _remarks(step, shown, report, precise, wanted)]
         lines += ["", *remarks] if remarks else []
     return "\n".join(lines).rstrip() + "\n"
