@@ -49,6 +49,8 @@ STEPS: dict[str, StepKind] = {
     "output": StepKind("O", "O", ("query", "feature")),
 }
 """Every step there can be, in the order of the contract."""
+MAY_CLOSE = ("scores", "tempered")
+"""Those whose cells may be −∞."""
 SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
 """The same where there are several heads: all but the last two steps are made once for each."""

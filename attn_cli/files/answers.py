@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attn_cli.engine.notes import Note
+from attn_cli.engine.trace import MAY_CLOSE
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, read
@@ -123,15 +124,16 @@ def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
         name, value = (step.get("name"), step.get("value")) if isinstance(step, Pairs) else (None, None)
         if not isinstance(name, Scalar) or value is None:
             raise InputError("a step here lacks its name or its value", place=Place(file, step.line, step.column))
-        found[_step(name.text, Place(file, name.line, name.column))] = Value(_closed(value, name.text), file, reading.sign)
+        node = _closed(value) if name.text in MAY_CLOSE else value
+        found[_step(name.text, Place(file, name.line, name.column))] = Value(node, file, reading.sign)
     return found
 
 
-def _closed(value: Node, step: str) -> Node:
+def _closed(value: Node) -> Node:
     """A score that our JSON has as null is masked: there is no infinity in JSON."""
     if isinstance(value, Items):
-        return Items([_closed(item, step) for item in value.items], value.line, value.column)
-    if isinstance(value, Scalar) and step in ("scores", "tempered") and value.text == "null":
+        return Items([_closed(item) for item in value.items], value.line, value.column)
+    if isinstance(value, Scalar) and value.text == "null":
         return Scalar("-inf", value.line, value.column)
     return value
 

@@ -22,7 +22,7 @@ from attn_cli.engine.expression import symbol
 from attn_cli.engine.gradient import backward
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.trace import Instead, Trace
+from attn_cli.engine.trace import MAY_CLOSE, Instead, Trace
 from attn_cli.homework.claims import Answer, near, rounded, units
 from attn_cli.homework.places import ORDER, Placed, place
 
@@ -32,8 +32,6 @@ VERDICTS = ("missing", "right", "rounded", "carried", "wrong")
 
 MASKED = -1000.0
 """A masked score may be written as any number up to this one."""
-MAY_CLOSE = ("scores", "tempered")
-"""Steps whose cells may be −∞, so that one closed by mistake is passed on."""
 NORMALISED = ("exponentials", "row_sums")
 """Steps that only their proportions matter of."""
 SINGLE_DIGITS, SINGLE = 7, 1e-6
