@@ -144,7 +144,7 @@ class Weighted(Product):
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
         a, v = out.operands
-        readable = replace(v, value=np.where(np.isfinite(v.value), v.value, 0).astype(v.value.dtype))
+        readable = revalued(v, np.where(np.isfinite(v.value), v.value, 0).astype(v.value.dtype))
         return super().pull(g, replace(out, operands=(a, readable)))
 
     def cell(self, out: Named, at: Cell) -> Expr:

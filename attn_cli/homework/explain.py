@@ -104,7 +104,7 @@ class Book:
         return self._hideable[key]
 
     def visible(self, step: str, handed: frozenset[str]) -> list[Variant]:
-        """Those of them that change the step's numbers, not its shape."""
+        """The possible mistakes that change the step's numbers, not its shape."""
         key = step, handed
         if key not in self._visible:
             truth = self.truth.step(step).made.value
@@ -206,7 +206,7 @@ class Book:
         return None
 
     def _reached(self, work: Work, placed: Placed, variant: Variant, ours: Array) -> bool:
-        wanted = placed.given & ~next(cells for _, cells in work.ways(placed, ours, surely=True))
+        wanted = placed.given & ~work.as_it_is(placed, ours)
         if not np.isfinite(placed.value[wanted]).all():
             return False
         try:

@@ -181,7 +181,7 @@ class Mean(op.Operation):
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
         shape = out.operands[0].value.shape
-        return (replace(g, value=np.broadcast_to(g.value / shape[0], shape)),)
+        return (op.revalued(g, np.broadcast_to(g.value / shape[0], shape)),)
 
 
 # ------------------------------------------------------------------ the scale

@@ -181,7 +181,7 @@ class Work:
         truth = self.run({}).step(placed.step).made.value
         cells = np.where(placed.given, WRONG, MISSING)
         notes = list(placed.notes)
-        cells[placed.given & self._as_it_is(placed, truth)] = RIGHT
+        cells[placed.given & self.as_it_is(placed, truth)] = RIGHT
         if placed.step in self.habits:
             notes.append("minus_max")
         if (cells == WRONG).any():
@@ -209,7 +209,7 @@ class Work:
 
         `surely`: only those habits that the whole step speaks for.
         """
-        yield "", self._as_it_is(placed, ours)
+        yield "", self.as_it_is(placed, ours)
         for code, habit in _HONEST.items():
             yield code, habit(placed, ours, surely)
 
@@ -222,7 +222,8 @@ class Work:
                 return True
         return False
 
-    def _as_it_is(self, placed: Placed, ours: Array) -> Array:
+    def as_it_is(self, placed: Placed, ours: Array) -> Array:
+        """Which cells hold without any habit."""
         theirs = placed.value
         holds = near(theirs, ours, placed.half) | ((ours == -np.inf) & (theirs <= MASKED))
         if self.tol is not None:
@@ -597,7 +598,7 @@ class Finite(op.Elementwise):
         return np.where(np.isfinite(arrays[0]), arrays[0], 0.0)
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
-        return (replace(g, value=np.where(np.isfinite(out.operands[0].value), g.value, 0.0)),)
+        return (op.revalued(g, np.where(np.isfinite(out.operands[0].value), g.value, 0.0)),)
 
 
 def minus_max(made: Named, rows: Array | None = None) -> Named:
