@@ -68,7 +68,7 @@ class Registry(Generic[F]):
         return list(self._entries.values())
 
 
-ELSEWHERE = {
+ELSEWHERE: dict[str, tuple[str, ...]] = {
     "scaled": ("scaled_dot_product", "scaled_dot", "sdpa", "vaswani"),
     "dot": ("dot_product", "dotproduct", "inner"),
     "additive": ("bahdanau", "concat", "mlp", "tanh"),
@@ -90,19 +90,19 @@ ELSEWHERE = {
     "Q": ("query", "queries"),
     "K": ("key", "keys"),
     "V": ("value", "values"),
-    "hidden": ("h", "hidden_layer", "hidden_states"),
-    "products": ("p", "qk", "qkt", "qk_t", "q_kt", "qk^t", "qkᵀ", "q·kᵀ", "product", "dot_products", "dot_product"),
-    "raw_scores": ("r", "raw"),
-    "capped": ("c", "softcapped"),
-    "tempered": ("s'", "s′"),
-    "scores": ("s", "score", "logits", "attention_scores", "attn_scores", "scaled_scores", "masked_scores"),
-    "exponentials": ("e", "exp", "exps", "exponential"),
-    "row_sums": ("z", "sum", "sums", "row_sum", "column_sums", "denominator", "denominators"),
-    "weights": ("a", "attention", "attention_weights", "attn", "attn_weights", "probabilities", "probs", "alpha", "alphas", "α", "softmax"),
+    "hidden": ("hidden_layer", "hidden_states"),
+    "products": ("qk", "qkt", "qk_t", "q_kt", "qk^t", "qkᵀ", "q·kᵀ", "product", "dot_products", "dot_product"),
+    "raw_scores": ("raw",),
+    "capped": ("softcapped",),
+    "tempered": ("s'",),
+    "scores": ("score", "logits", "attention_scores", "attn_scores", "scaled_scores", "masked_scores"),
+    "exponentials": ("exp", "exps", "exponential"),
+    "row_sums": ("sum", "sums", "row_sum", "column_sums", "denominator", "denominators"),
+    "weights": ("attention", "attention_weights", "attn", "attn_weights", "probabilities", "probs", "alpha", "alphas", "α", "softmax"),
     "concat": ("concatenated", "concatenation", "joined"),
-    "output": ("o", "out", "outputs", "result", "context", "context_vector", "context_vectors"),
+    "output": ("out", "outputs", "result", "context", "context_vector", "context_vectors"),
 }
-"""What papers and libraries call the things that have another name here."""
+"""What papers and libraries call the things that have another name here; `trace` adds the symbols of the steps."""
 
 
 def did_you_mean(word: str, known: Iterator[str] | Registry[F] | list[str] | tuple[str, ...]) -> str:

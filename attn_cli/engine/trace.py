@@ -13,7 +13,7 @@ from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named, of_head
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.registry import did_you_mean
+from attn_cli.engine.registry import ELSEWHERE, did_you_mean
 from attn_cli.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ MAY_CLOSE = ("scores", "tempered")
 SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
 """The same where there are several heads: all but the last two steps are made once for each."""
+
+for _letter, _name in {kind.plain.lower(): name for name, kind in STEPS.items()}.items():  # O is the output's before it is a head's
+    ELSEWHERE[_name] = (_letter, *ELSEWHERE.get(_name, ()))
 
 
 class Step:
