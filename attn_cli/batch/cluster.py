@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attn_cli.batch.executors import Chunk
 from attn_cli.batch.pool import AHEAD, done
-from attn_cli.batch.work import Job, Row
+from attn_cli.batch.work import Chunk, Job, Row
 from attn_cli.errors import UsageError
 
 PATIENCE = 10

@@ -1,6 +1,7 @@
 """Where the work is done: in this process, in a pool of processes (`pool`), or on a Dask cluster (`cluster`).
 
-Whichever it is, rows come in the order of the tasks, and a task that kills its worker costs its own row only.
+Whichever it is, rows come in the order of the tasks. A task that kills its process costs its own row in a pool, the rows
+of its piece on a cluster, and the whole run where it is worked in this process.
 """
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from attn_cli.batch.work import Job, Row, Task, work
-
-Chunk = tuple[Task, ...]
+from attn_cli.batch.work import Chunk, Job, Row, Task, here
 
 PER_PROBLEM, PER_BYTE = 0.001, 1e-7
 """About how many seconds a problem takes, and each byte of its file: good enough to cut even pieces and to see when a pool pays."""
@@ -35,12 +34,6 @@ def run(job: Job, tasks: Sequence[Task], jobs: int | None = None, dask: str | No
     from attn_cli.batch.pool import pooled
 
     return pooled(job, list(pieces(tasks, costs, sum(costs) / (4 * workers))), workers)
-
-
-def here(job: Job, tasks: Sequence[Task]) -> Iterator[Row]:
-    """In this process, one after the other."""
-    for task in tasks:
-        yield from work(job, (task,))
 
 
 def cores() -> int:

@@ -15,8 +15,7 @@ from multiprocessing import get_context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attn_cli.batch.executors import Chunk, here
-from attn_cli.batch.work import SAVING, Job, Row, failed, work
+from attn_cli.batch.work import SAVING, Chunk, Job, Row, failed, here, work
 from attn_cli.errors import AttnError
 
 if TYPE_CHECKING:

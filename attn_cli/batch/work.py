@@ -56,6 +56,10 @@ class Task:
     """Where the result goes; None where the row carries it."""
 
 
+Chunk = tuple[Task, ...]
+"""Tasks that are handed out together."""
+
+
 class Row(NamedTuple):
     """What became of one problem."""
 
@@ -87,6 +91,12 @@ def work(job: Job, tasks: Sequence[Task]) -> list[Row]:
     """Work each problem; whatever is wrong with one becomes part of its row."""
     with _place(job.folder):
         return [_row(job, task) for task in tasks]
+
+
+def here(job: Job, tasks: Iterable[Task]) -> Iterator[Row]:
+    """The same in this process, a row at a time."""
+    for task in tasks:
+        yield from work(job, (task,))
 
 
 @contextmanager
@@ -143,9 +153,9 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
     if job.format and task.target is not None:
         _save(task.target, FORMATS[job.format].compute(trace, style, notes))
     elif job.format:
-        from attn_cli.render.json_ import document, encode
+        from attn_cli.render.json_ import document, encode, plain_value
 
-        line = encode({"file": task.path, **document(trace, style, notes)})
+        line = encode({"file": task.path, **document(trace, style, notes, plain_value)})
     return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
 
 

@@ -44,11 +44,11 @@ def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     return _laid_out(document(trace, style, notes, _array)) + "\n"
 
 
-def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[[Array], Any] | None = None) -> dict[str, Any]:
-    """The result as JSON's own types, steps as `array` (or `plain_value`) makes them. `weights` and `output` stand at the
+def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[[Array], Any]) -> dict[str, Any]:
+    """The result as JSON's own types, steps as `array` makes them. `weights` and `output` stand at the
     top too, where they are shown."""
     shown = shown_steps(trace, style)
-    values = {step.name: (array or plain_value)(step.value) for step in shown}
+    values = {step.name: array(step.value) for step in shown}
     told: dict[str, Any] = {
         "attn": attn_cli.__version__,
         "title": trace.problem.title or default_title(trace, style.lang),

@@ -11,16 +11,11 @@ from typing import Any
 from attn_cli.engine.notes import Note
 from attn_cli.engine.trace import Trace
 from attn_cli.render.json_ import document
-from attn_cli.render.page import shown_steps
 from attn_cli.render.style import Style
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    told = document(trace, style, notes)
-    for step, shown in zip(told["steps"], shown_steps(trace, style), strict=True):
-        step["value"] = shown.value.tolist()  # YAML can write -∞
-        if shown.name in told:
-            told[shown.name] = step["value"]
+    told = document(trace, style, notes, lambda array: array.tolist())  # YAML can write -∞
     return "".join(_mapping(told, ""))
 
 

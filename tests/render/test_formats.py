@@ -25,7 +25,7 @@ from attn_cli.engine.trace import Trace
 from attn_cli.errors import InputError, UsageError
 from attn_cli.render.derivation import example
 from attn_cli.render.formats import FORMATS, format_of
-from attn_cli.render.json_ import document
+from attn_cli.render.json_ import document, plain_value
 from attn_cli.render.style import Style
 
 X = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]], float)
@@ -409,12 +409,12 @@ def laid_out(value: Any, indent: str = "") -> str:
 def test_json_is_laid_out_as_its_plain_definition_says(trace: Trace, detail: Any) -> None:
     notes = [*trace.notes, Note("saturated", {"row": "], [\u202e", "number": 2, "largest": 0.5}), Note("unheard_of", {"a": math.nan})]
     style = Style(detail=detail, cells=(example(trace, trace.step("weights")),))
-    assert shown(trace, "json", notes, detail=detail, cells=style.cells) == laid_out(document(trace, style, notes)) + "\n"
+    assert shown(trace, "json", notes, detail=detail, cells=style.cells) == laid_out(document(trace, style, notes, plain_value)) + "\n"
 
 
 def test_json_keeps_odd_labels_apart_from_its_own_brackets() -> None:
     trace = textbook(title="}, {\n\x00", tokens=('"], ["', "[[1.0], [2.0]]", "null"), mask=Mask(causal=True), heads=2)
-    assert shown(trace, "json") == laid_out(document(trace, Style(), trace.notes)) + "\n"
+    assert shown(trace, "json") == laid_out(document(trace, Style(), trace.notes, plain_value)) + "\n"
 
 
 def test_json_lists_detail_steps_in_a_trace_or_where_they_are_asked_for() -> None:
