@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -123,11 +124,15 @@ def is_problem_folder(path: Path) -> bool:
 
 
 def _mentions(path: Path, names: list[str]) -> bool:
+    """Whether a text says `X: X.csv`."""
+    if path.suffix.lower() == ".npz" or _may_never_end(str(path)):
+        return False
     try:
         data = path.read_bytes()
     except OSError:
         return False
-    return any(os.fsencode(name) in data for name in names)
+    value = b"|".join(re.escape(os.fsencode(name)) for name in names)
+    return re.search(rb"""(?m)^[^#\n]*:\s*["']?(?:%b)["']?\s*(?:[,}#]|$)""" % value, data) is not None
 
 
 def _counts(name: str) -> bool:

@@ -60,6 +60,8 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
     header, rows, first_kept = _header(rows, file, is_number, silent, corner_empty)
     if labels is not None:
         if header is not None:
+            if rows and len(header) == len(rows[0]) - 1 and labels[0]:  # nothing stands above the row names: R and pandas print so
+                header = (labels[0], *header)
             labels = labels[1:]
         notes.append(Note("csv_labels", {"file": file, "labels": labels}))
     if header is not None:
@@ -72,7 +74,7 @@ def parse(text: str, file: str, *, decimal: str | None = None, answers: bool = F
         raise InputError(f"holds no numbers{read_as}; expected one row of numbers a line, such as 1,0.5", place=Place(file))
     _check_lengths(rows, file, separator)
     if header is not None:
-        _check_header(first, rows, file, beside=0 if labels is None else 1)
+        _check_header(header, first[0].line, rows, file, separator)
     items: list[Node] = [Items(list(row), row[0].line, row[0].column) for row in rows]
     return Table(Items(items, rows[0][0].line, 1), labels, header, tuple(notes), sign)
 
@@ -335,19 +337,19 @@ def _check_lengths(rows: list[Row], file: str, separator: str) -> None:
             raise InputError(f"this row has {_cells(len(row))}, other rows have {width}; {mend}", place=Place(file, line))
 
 
-def _check_header(header: Row, rows: list[Row], file: str, beside: int) -> None:
-    """A header names every column that there is; one at the end that is empty throughout may go without.
-
-    `beside` counts the cells of labels, which are taken off already.
-    """
+def _check_header(header: tuple[str, ...], line: int, rows: list[Row], file: str, separator: str) -> None:
+    """A header names every column that there is; one at the end that is empty throughout may go without."""
     width = len(rows[0])
     if len(header) == width or (len(header) == width - 1 and not any(row[-1].text for row in rows)):
         return
-    names_rows = "; if the first column names the rows, put an empty cell above it" if len(header) == width - 1 else ""
+    mend = ""
+    if len(header) == width - 1:
+        mend = "; if the first column names the rows, put " + ('"" before the header' if separator == " " else "an empty cell above it")
+    if len(header) == 1:
+        mend += "; a title has no place here"
     raise InputError(
-        f"the header here has {_cells(beside + len(header))}, the rows below have {beside + width}; "
-        f"expected a name for every column{names_rows}",
-        place=Place(file, header[0].line if header else rows[0][0].line),
+        f"the header here has {_cells(len(header))}, the rows below have {width}; expected a name for every column{mend}",
+        place=Place(file, line),
     )
 
 

@@ -199,7 +199,7 @@ class _Reader:
             message = _no_key(lines[line - 1])
         elif "document start" in problem:
             message = "this line does not go on with those above: start every key in the same column, with no '...' between them"
-        elif "'-' indicator" in problem or rest.startswith("- "):
+        elif "'-' indicator" in problem or (rest.startswith("- ") and not here[: column - 1].strip()):
             message = "the rows of a list start with '- ' in the same column: indent them alike, and put nothing else between them"
         elif rest[:1] in ("]", "}"):
             message = f"found '{rest[0]}' where nothing is open: take it away, or open the list before it"

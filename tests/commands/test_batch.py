@@ -131,15 +131,19 @@ def test_a_folder_of_problems_and_the_files_they_name_is_no_problem_itself(here)
     write(here, "d/hw1.yaml", "d/hw2.yaml", text="X: x.csv\n")
     assert names(["d"]) == ["hw1.yaml", "hw2.yaml"]
     assert main(["batch", "d", "-o", "out"]) == 0
-    write(here, "one/x.csv", "one/w_q.csv", "one/problem.yaml", "one/W_K.yaml", "one/settings.yaml")
+    write(here, "one/x.csv", "one/w_q.csv", "one/problem.yaml", "one/settings.yaml")
+    write(here, "one/W_K.yaml", text="[[1, 0], [0, 1]] # beside x.csv\n# X: x.csv\n")
     assert names(["one"]) == ["one"]
+    write(here, "json/X.csv", "json/a.json", text='{"X": "X.csv", "title": "a"}')
+    assert names(["json"]) == ["a.json"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders on this system")
 def test_a_pipe_in_a_folder_that_is_searched_holds_nobody_up(here):
-    write(here, "d/a.yaml")
+    write(here, "d/a.yaml", "one/X.csv")
     os.mkfifo(here / "d" / "f.yaml")
-    assert names(["d"]) == ["a.yaml"]
+    os.mkfifo(here / "one" / "f.yaml")
+    assert names(["d", "one"]) == ["a.yaml", "one"]
 
 
 # ---- what a run does

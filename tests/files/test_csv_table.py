@@ -134,12 +134,16 @@ def test_a_comma_file_stays_one_when_the_decimal_comma_is_allowed():
         (
             '"V1" "V2"\n"1" 10 20\n"2" 30 40\n',
             "x.csv:1: the header here has 2 cells, the rows below have 3; expected a name for every column; "
+            'if the first column names the rows, put "" before the header',
+        ),
+        (
+            "V1,V2\n1,10,20\n2,30,40\n",
+            "x.csv:1: the header here has 2 cells, the rows below have 3; expected a name for every column; "
             "if the first column names the rows, put an empty cell above it",
         ),
         (
-            "V1,V2\nr1,10,20\nr2,30,40\n",
-            "x.csv:1: the header here has 2 cells, the rows below have 3; expected a name for every column; "
-            "if the first column names the rows, put an empty cell above it",
+            "numbers\n1,2,3\n",
+            "x.csv:1: the header here has 1 cell, the rows below have 3; expected a name for every column; a title has no place here",
         ),
         ("a,b,c\n1,2\n3,4\n", "x.csv:1: the header here has 3 cells, the rows below have 2; expected a name for every column"),
         ("[[1, 2]]\n", "x.csv:1: looks like YAML or JSON, expected a row of numbers a line; name the file .yaml or .json"),
@@ -153,6 +157,12 @@ def test_what_cannot_be_told_is_an_error_on_one_line(text, message):
 def test_damaged_numbers_never_become_labels(text):
     assert parse(text, "x.csv").labels is None
     assert parse(text, "x.csv").header is None
+
+
+@pytest.mark.parametrize("text", ["   d1  d2\na   1   2\nb   3   4\n", '"d1" "d2"\n"a" 1 2\n"b" 3 4\n', "d1,d2\na,1,2\nb,3,4\n"])
+def test_row_names_need_no_cell_above_them(text):
+    table = parse(text, "x.csv")
+    assert (cells(text), table.labels, table.header) == ([["1", "2"], ["3", "4"]], ("a", "b"), ("d1", "d2"))
 
 
 @pytest.mark.parametrize("text", ["# a b\n1 2\n3 4\n", '"a" "b"\n"1" "2"\n3 4\n'])
