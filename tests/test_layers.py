@@ -12,12 +12,13 @@ MAY_IMPORT = {
     "errors": set(),
     "messages": {"errors"},
     "engine": {"errors"},
+    "memory": {"engine", "errors"},
     "homework": {"engine", "errors"},
     "files": {"homework", "engine", "errors", "messages"},
     "render": {"homework", "engine", "errors", "messages"},
-    "batch": {"render", "files", "homework", "engine", "errors", "messages"},
-    "commands": {"batch", "render", "files", "homework", "engine", "errors", "messages"},
-    "cli": {"commands", "batch", "render", "files", "homework", "engine", "errors", "messages"},
+    "batch": {"render", "files", "homework", "memory", "engine", "errors", "messages"},
+    "commands": {"batch", "render", "files", "homework", "memory", "engine", "errors", "messages"},
+    "cli": {"commands", "batch", "render", "files", "homework", "memory", "engine", "errors", "messages"},
 }
 """Each box, and the boxes below it."""
 

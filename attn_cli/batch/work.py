@@ -143,7 +143,7 @@ def _row(job: Job, task: Task) -> Row:
 
 
 def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
-    from attn_cli.engine.memory import solve_within
+    from attn_cli.memory import solve_within
     from attn_cli.render.formats import FORMATS
 
     trace = solve_within(loaded.problem, job.style.only)

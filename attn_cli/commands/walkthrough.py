@@ -44,7 +44,7 @@ def walk(
     loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, reading)
     if output is not None:
         spare(output, loaded)
-    from attn_cli.engine.memory import solve_within
+    from attn_cli.memory import solve_within
 
     try:
         trace = solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
