@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from attn_cli.engine.attention import solve
-    from attn_cli.engine.fused import attention
+    from attn_cli.engine.large.tiles import attention
     from attn_cli.engine.problem import Mask, Problem
-    from attn_cli.engine.trace import Trace
+    from attn_cli.engine.steps import Trace
     from attn_cli.errors import AttnError
     from attn_cli.homework.report import Report
 
@@ -37,8 +37,8 @@ _HOMES = {
     "Mask": "engine.problem",
     "Problem": "engine.problem",
     "Report": "homework.report",
-    "Trace": "engine.trace",
-    "attention": "engine.fused",
+    "Trace": "engine.steps",
+    "attention": "engine.large.tiles",
     "solve": "engine.attention",
 }
 """Where each name lives."""
@@ -49,7 +49,7 @@ def load(path: str | os.PathLike[str]) -> Problem:
 
     Raises AttnError that says what is wrong, with file, line and column.
     """
-    from attn_cli.engine.plan import plan
+    from attn_cli.engine.shapes import plan
     from attn_cli.errors import InputError
     from attn_cli.files.load import load as read
 
@@ -111,7 +111,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if name in ("solve", "Trace"):
         # The engine does not know how things look, so a trace learns here how Jupyter shows it.
-        from attn_cli.engine.trace import Trace
+        from attn_cli.engine.steps import Trace
 
         for form in ("html", "markdown"):
             setattr(Trace, f"_repr_{form}_", _display(form))

@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import TextIO
 
 from attn_cli import __version__
-from attn_cli.errors import UsageError
-from attn_cli.messages import describe
+from attn_cli.errors import UsageError, describe
 
 COMMANDS = {
     "compute": "print each step of a problem: Q, K, V, scores, weights, output",
@@ -78,7 +77,7 @@ def _dispatch(argv: list[str]) -> int:
     if name.startswith("-"):
         raise UsageError(f"attn has no option {name}; options stand after the command, as in attn compute {name}; see attn --help")
     if name not in COMMANDS:
-        from attn_cli.engine.registry import did_you_mean
+        from attn_cli.names import did_you_mean
 
         near = f" (did you mean attn compute {name}?)" if os.path.exists(name) else did_you_mean(name, list(COMMANDS))
         raise UsageError(f"no command {name!r}{near}; there are {', '.join(COMMANDS)}")

@@ -39,3 +39,23 @@ class InputError(AttnError):
     def __str__(self) -> str:
         where = (self.key or "") + (f"[{','.join(str(i + 1) for i in self.cell)}]" if self.key and self.cell else "")
         return ": ".join(part for part in (str(self.place or ""), where, self.message) if part)
+
+
+# ------------------------------------------------------------------ as one line of text
+
+def describe(error: BaseException) -> str:
+    """What went wrong, for the person who can mend it."""
+    if isinstance(error, AttnError):
+        return one_line(str(error))
+    if isinstance(error, OSError):
+        return one_line(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
+    if isinstance(error, MemoryError):
+        return "this problem does not fit into memory"
+    if isinstance(error, RecursionError):
+        return "this input is nested too deeply"
+    return one_line(f"unexpected {type(error).__name__}: {error}; please report it (with ATTN_DEBUG=1 set, attn shows where it happened)")
+
+
+def one_line(text: str) -> str:
+    """The text with line breaks and control characters spelled out; bytes of a file name that are no text stay."""
+    return "".join(c if c.isprintable() or "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode() for c in text)

@@ -13,7 +13,7 @@ import pytest
 
 from attn_cli.engine.masks import PARTS_OF_MASK
 from attn_cli.engine.problem import MATRICES, VECTORS
-from attn_cli.engine.trace import STEPS
+from attn_cli.engine.steps import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

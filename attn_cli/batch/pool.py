@@ -27,7 +27,8 @@ AHEAD = 64
 """So many pieces a worker are handed out before the first of them is done: enough that one long problem holds up nobody."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = tuple(
-    f"attn_cli.{name}" for name in ("batch.work", "memory", "files.load", "files.save", "render.formats", "render.json_", "render.lang.en")
+    f"attn_cli.{name}"
+    for name in ("batch.work", "engine.large.memory", "files.load", "files.save", "render.formats", "render.data.json", "render.lang.en")
 )
 """What nearly every worker needs."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attn_cli.batch.work import Row
-from attn_cli.messages import one_line
+from attn_cli.errors import one_line
 
 COLUMNS = ("file", "ok", "score", "mode", "shapes", "seconds", "error")
 MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_wrong_cell", "mistake")
@@ -30,7 +30,7 @@ def summary_csv(rows: Sequence[Row], check: bool = False) -> str:
 
 
 def summary_jsonl(rows: Sequence[Row], check: bool = False) -> str:
-    from attn_cli.render.json_ import encode
+    from attn_cli.render.data.json import encode
 
     return "".join(encode(_record(row, check)) + "\n" for row in rows)
 
@@ -59,7 +59,7 @@ def json_line(row: Row) -> str:
     """The problem's whole result as one line, or why there is none."""
     if row.result is not None:
         return row.result
-    from attn_cli.render.json_ import encode
+    from attn_cli.render.data.json import encode
 
     return encode({"file": row.file, "error": row.error})
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attn_cli.errors import AttnError, InputError, Place, UsageError
-from attn_cli.messages import describe, one_line
+from attn_cli.errors import AttnError, InputError, Place, UsageError, describe, one_line
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
@@ -143,7 +142,7 @@ def _row(job: Job, task: Task) -> Row:
 
 
 def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
-    from attn_cli.memory import solve_within
+    from attn_cli.engine.large.memory import solve_within
     from attn_cli.render.formats import FORMATS
 
     trace = solve_within(loaded.problem, job.style.only)
@@ -153,7 +152,7 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
     if job.format and task.target is not None:
         _save(task.target, FORMATS[job.format].compute(trace, style, notes))
     elif job.format:
-        from attn_cli.render.json_ import document, encode, plain_value
+        from attn_cli.render.data.json import document, encode, plain_value
 
         line = encode({"file": task.path, **document(trace, style, notes, plain_value)})
     return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
@@ -204,8 +203,8 @@ def _marks(report: Report) -> dict[str, Any]:
 
 
 def _skipped(task: Task, loaded: Loaded) -> Row:
-    from attn_cli.engine.plan import plan
     from attn_cli.engine.remarks import settings
+    from attn_cli.engine.shapes import plan
 
     return _told(task, settings(loaded.problem, plan(loaded.problem.as_dtype())))._replace(skipped=True)
 

@@ -13,8 +13,7 @@ import typer
 
 from attn_cli.commands.options import Look, ProblemCommand, Reading, Settings, application, given, grouped
 from attn_cli.commands.walkthrough import format_for, say
-from attn_cli.errors import UsageError
-from attn_cli.messages import one_line
+from attn_cli.errors import UsageError, one_line
 
 if TYPE_CHECKING:
     from attn_cli.batch.find import Plan
@@ -169,7 +168,7 @@ def _format(name: str | None, output: str | None, check: bool) -> tuple[str | No
     """The format of the results (None where the rows are all that is shown), and the suffix of their files."""
     name = name or ("json" if output is not None else "table")
     if check:
-        from attn_cli.engine.registry import did_you_mean
+        from attn_cli.names import did_you_mean
         from attn_cli.render.report import FORMATS
 
         if name not in FORMATS:
@@ -195,8 +194,8 @@ def _summary_kind(path: str) -> str:
 
 def _known_steps(names: Iterable[str]) -> None:
     """Which steps there are depends on the problem; a name that is no step at all is found out before anything runs."""
-    from attn_cli.engine.registry import did_you_mean
-    from attn_cli.engine.trace import STEPS
+    from attn_cli.engine.steps import STEPS
+    from attn_cli.names import did_you_mean
 
     for name in names:
         if name not in STEPS:

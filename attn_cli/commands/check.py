@@ -11,8 +11,7 @@ import typer
 
 from attn_cli.commands.options import Command, Look, Reading, application, grouped, terminal_width, wants_color
 from attn_cli.commands.walkthrough import say, spare, write
-from attn_cli.errors import AttnError, InputError, Place, UsageError
-from attn_cli.messages import describe
+from attn_cli.errors import AttnError, InputError, Place, UsageError, describe
 
 if TYPE_CHECKING:
     from attn_cli.files.load import Loaded
@@ -169,7 +168,7 @@ def _one_file(output: str | None, formats: dict[str, Format]) -> str | None:
 
 def _format(name: str | None, suffix: str | None, formats: dict[str, Format]) -> Format:
     """The one that is named, else the first of the suffix, else a table."""
-    from attn_cli.engine.registry import did_you_mean
+    from attn_cli.names import did_you_mean
 
     if name is None:
         return next((form for form in formats.values() if form.suffix == suffix), formats["table"])
@@ -213,8 +212,8 @@ def _fraction(text: str, reading: Reading) -> float:
 
 def _points(texts: Sequence[str], reading: Reading) -> dict[str, float]:
     """STEP=N pairs."""
-    from attn_cli.engine.registry import did_you_mean
     from attn_cli.files.keys import STEPS, canonical
+    from attn_cli.names import did_you_mean
 
     found: dict[str, float] = {}
     for text in texts:

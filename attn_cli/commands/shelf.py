@@ -21,7 +21,7 @@ def sample(name: str) -> Path:
     known = samples()
     name = name.removesuffix(".yaml")
     if name not in known:
-        from attn_cli.engine.registry import did_you_mean
+        from attn_cli.names import did_you_mean
 
         raise UsageError(f"no sample {name!r}{did_you_mean(name, list(known))}; there are {', '.join(known)}")
     return known[name]

@@ -44,7 +44,7 @@ def walk(
     loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, reading)
     if output is not None:
         spare(output, loaded)
-    from attn_cli.memory import solve_within
+    from attn_cli.engine.large.memory import solve_within
 
     try:
         trace = solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
@@ -73,7 +73,7 @@ def format_for(name: str | None, output: str | None) -> Format:
     if name is None:
         return FORMATS["table"] if output is None else format_of(output)
     if name not in FORMATS:
-        from attn_cli.engine.registry import did_you_mean
+        from attn_cli.names import did_you_mean
 
         raise UsageError(f"no format {name!r}{did_you_mean(name, list(FORMATS))}; there are {', '.join(FORMATS)}")
     return FORMATS[name]

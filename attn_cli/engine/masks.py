@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.problem import Array, Mask
-from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError
+from attn_cli.names import did_you_mean
 
 Head = int | None
 """One query head; None for all of them at once."""

@@ -15,7 +15,7 @@ from attn_cli.engine.expression import Expr, Num, constant, symbol
 from attn_cli.engine.operations import Cell, Named, Operation
 from attn_cli.engine.problem import Array, Problem, all_finite
 from attn_cli.engine.registry import Registry
-from attn_cli.engine.trace import Recorder
+from attn_cli.engine.steps import Recorder
 
 MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode")
 

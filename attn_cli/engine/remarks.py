@@ -11,11 +11,11 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.plan import Sizes
 from attn_cli.engine.problem import Array, Problem, all_finite, has_weights
+from attn_cli.engine.shapes import Sizes
 
 if TYPE_CHECKING:
-    from attn_cli.engine.trace import Trace
+    from attn_cli.engine.steps import Trace
 
 SATURATED, NEAR_UNIFORM, FEWEST, WIDE = 0.99, 1.1, 4, 16
 """A row is saturated beyond that largest weight, and near uniform below so many times an equal share of no fewer keys than FEWEST;

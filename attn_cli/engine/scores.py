@@ -16,7 +16,7 @@ from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem, key_of
 from attn_cli.engine.registry import Registry
-from attn_cli.engine.trace import Recorder
+from attn_cli.engine.steps import Recorder
 from attn_cli.errors import InputError
 
 SCORES: Registry[Callable[[Named, Named, Problem, Recorder], Named]] = Registry("score function")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import MAY_CLOSE
+from attn_cli.engine.steps import MAY_CLOSE
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, read

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys, plain_yaml
 from attn_cli.files.rows import Unusual
 from attn_cli.files.text import NPY_MAGIC, STDIN, ZIP_MAGIC, decode, read_bytes, shown
 from attn_cli.files.tree import Node, Pairs, Scalar, describe, twice
 from attn_cli.files.values import Value
+from attn_cli.names import did_you_mean
 
 if TYPE_CHECKING:
     from attn_cli.files.text import Data

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from attn_cli.engine import trace
-from attn_cli.engine.registry import did_you_mean
+from attn_cli.engine import steps as trace
 from attn_cli.engine.scores import SCORES
+from attn_cli.names import did_you_mean
 
 MATRIX_AXES: Mapping[str, tuple[int, ...]] = {
     "X": (2,),

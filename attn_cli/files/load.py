@@ -14,7 +14,6 @@ import numpy as np
 
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Mask, Problem
-from attn_cli.engine.registry import did_you_mean
 from attn_cli.errors import InputError, Place, UsageError
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, is_plain, number, show
@@ -22,6 +21,7 @@ from attn_cli.files.gather import Gathered, Reading, gather, read_matrix
 from attn_cli.files.text import STDIN, read_bytes, shown
 from attn_cli.files.tree import Items, Pairs, Scalar, describe
 from attn_cli.files.values import Array, Cell, Value, as_numbers, as_truths
+from attn_cli.names import did_you_mean
 
 
 class Loaded(NamedTuple):

@@ -120,7 +120,7 @@ def _check_encoding(encoding: str) -> None:
 
 def _nearby(path: str) -> str:
     """`; did you mean …?` when the folder holds a file of nearly that name."""
-    from attn_cli.engine.registry import did_you_mean
+    from attn_cli.names import did_you_mean
 
     try:
         names = [entry.name for entry in Path(path).parent.iterdir()]

@@ -11,7 +11,7 @@ import numpy as np
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Array
-from attn_cli.engine.trace import Instead, Trace, turned
+from attn_cli.engine.steps import Instead, Trace, turned
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes import MISTAKES, Scene, rescaled

@@ -24,7 +24,7 @@ from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Mask, Problem, source
-from attn_cli.engine.trace import Instead, Recorder, Trace
+from attn_cli.engine.steps import Instead, Recorder, Trace
 from attn_cli.homework.verdicts import Finite, Replacements, minus_max
 
 PROJECTIONS = ("Q", "K", "V")

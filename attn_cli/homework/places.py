@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.problem import Array
-from attn_cli.engine.registry import did_you_mean
-from attn_cli.engine.trace import STEPS, Step, Trace, turned
+from attn_cli.engine.steps import STEPS, Step, Trace, turned
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer
+from attn_cli.names import did_you_mean
 
 STANDS_FOR = {
     "products": ("raw_scores", "scores"),

@@ -14,7 +14,7 @@ import numpy as np
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer, units
 from attn_cli.homework.explain import Book, Named

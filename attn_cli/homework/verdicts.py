@@ -22,7 +22,7 @@ from attn_cli.engine.expression import symbol
 from attn_cli.engine.gradient import backward
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.trace import MAY_CLOSE, Instead, Trace
+from attn_cli.engine.steps import MAY_CLOSE, Instead, Trace
 from attn_cli.homework.claims import Answer, near, rounded, units
 from attn_cli.homework.places import ORDER, Placed, place
 

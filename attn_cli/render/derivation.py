@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import Any, NamedTuple
 
-from attn_cli.engine.trace import Step, Trace
+from attn_cli.engine.steps import Step, Trace
 from attn_cli.errors import InputError
 from attn_cli.render.page import Line, Names, worked_line
 from attn_cli.render.style import Cell, Style
-from attn_cli.render.text import visible
+from attn_cli.render.terminal.text import visible
 
 LINES = 80
 """A derivation shows so many lines, and says how many follow."""

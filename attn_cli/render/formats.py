@@ -15,7 +15,7 @@ from attn_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
-    from attn_cli.engine.trace import Trace
+    from attn_cli.engine.steps import Trace
     from attn_cli.render.style import Style
 
 
@@ -40,17 +40,17 @@ class Format(NamedTuple):
 FORMATS = {
     form.name: form
     for form in (
-        Format("table", "table"),
-        Format("plain", "plain", (".txt",)),
-        Format("json", "json_", (".json",), full_precision=True),
-        Format("yaml", "yaml_", (".yaml", ".yml"), full_precision=True),
-        Format("csv", "csv_", (".csv",), full_precision=True),
-        Format("markdown", "markdown", (".md", ".markdown")),
-        Format("latex", "latex", (".tex",)),
-        Format("html", "html", (".html", ".htm")),
-        Format("svg", "svg", (".svg",)),
-        Format("npz", "npz_", (".npz",), binary=True, full_precision=True),
-        Format("npy", "npy_", (".npy",), binary=True, full_precision=True),
+        Format("table", "terminal.table"),
+        Format("plain", "terminal.plain", (".txt",)),
+        Format("json", "data.json", (".json",), full_precision=True),
+        Format("yaml", "data.yaml", (".yaml", ".yml"), full_precision=True),
+        Format("csv", "data.csv", (".csv",), full_precision=True),
+        Format("markdown", "typeset.markdown", (".md", ".markdown")),
+        Format("latex", "typeset.latex", (".tex",)),
+        Format("html", "typeset.html", (".html", ".htm")),
+        Format("svg", "typeset.svg", (".svg",)),
+        Format("npz", "data.npz", (".npz",), binary=True, full_precision=True),
+        Format("npy", "data.npy", (".npy",), binary=True, full_precision=True),
     )
 }
 

@@ -18,11 +18,11 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Close, Named, OneHot, Reindex, Weighted
 from attn_cli.engine.problem import Array
-from attn_cli.engine.trace import STEPS, Step, Trace, turned
+from attn_cli.engine.steps import STEPS, Step, Trace, turned
 from attn_cli.errors import UsageError
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.style import Cell, Style, Worked
-from attn_cli.render.text import visible
+from attn_cli.render.terminal.text import visible
 
 READABLE = 2**19
 """Numbers on a page: a text of more takes minutes and gigabytes to lay out."""

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.trace import Step
+from attn_cli.engine.steps import Step
 from attn_cli.homework.report import Failed, Report, StepReport, Summary, summary, tidy
-from attn_cli.render.json_ import encode
+from attn_cli.render.data.json import encode
 from attn_cli.render.lang import note_text, text
-from attn_cli.render.layout import Row, joined
 from attn_cli.render.page import Names, worked_line
 from attn_cli.render.style import Style
-from attn_cli.render.text import left, right, visible, width, wrapped
+from attn_cli.render.terminal.layout import Row, joined
+from attn_cli.render.terminal.text import left, right, visible, width, wrapped
 
 MARKS = {"right": "✓", "rounded": "≈", "carried": "→", "wrong": "✗", "missing": "·"}
 GRID = 40
@@ -46,7 +46,7 @@ class Wanted:
 def table(report: Report, style: Style, wanted: Wanted) -> str:
     rows = list(_page(report, style, wanted))
     if style.color:
-        from attn_cli.render.table import colored
+        from attn_cli.render.terminal.table import colored
 
         return colored(rows)
     return joined(rows)
@@ -418,7 +418,7 @@ def class_table(reports: Sequence[Report | Failed], style: Style) -> str:
     for line in summary_lines(summary(reports), style.lang):
         rows += _told(line, style)
     if style.color:
-        from attn_cli.render.table import colored
+        from attn_cli.render.terminal.table import colored
 
         return colored(rows)
     return joined(rows)

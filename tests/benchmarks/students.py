@@ -22,7 +22,7 @@ import numpy as np
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.homework.claims import MISSING, Answer, answer, decimal_claim, exact_claim
 from attn_cli.homework.explain import FAILS, Variant
 from attn_cli.homework.report import Marker, Report

@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from attn_cli import memory
 from attn_cli.cli import main
+from attn_cli.engine.large import memory
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 
 N, M, D_MODEL, D_CONTEXT, D_K, D_V, D_OUT, HIDDEN = 3, 4, 3, 2, 2, 2, 3, 2
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attn_cli.engine import blas, fused
 from attn_cli.engine.attention import solve
-from attn_cli.engine.fused import attention
-from attn_cli.engine.long import full_bytes, long_steps, output_only
+from attn_cli.engine.large import threads as blas
+from attn_cli.engine.large import tiles as fused
+from attn_cli.engine.large.tiles import attention
+from attn_cli.engine.large.whole import full_bytes, long_steps, output_only
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES

@@ -8,8 +8,8 @@ import pytest
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.modes import MODES
-from attn_cli.engine.plan import open_cells, plan
 from attn_cli.engine.problem import Mask, Problem
+from attn_cli.engine.shapes import open_cells, plan
 
 
 def some(kinds, *names, of=8):

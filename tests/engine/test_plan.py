@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attn_cli.engine.attention import solve
-from attn_cli.engine.plan import plan
 from attn_cli.engine.problem import Mask, Problem
+from attn_cli.engine.shapes import plan
 from attn_cli.errors import InputError
 
 one = np.ones

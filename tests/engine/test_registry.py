@@ -13,10 +13,10 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Problem
-from attn_cli.engine.registry import did_you_mean
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.trace import STEPS
+from attn_cli.engine.steps import STEPS
 from attn_cli.errors import InputError
+from attn_cli.names import did_you_mean
 
 HERE = Path(__file__).parent
 
@@ -79,7 +79,7 @@ def test_the_laws_run_for_a_new_score_function_by_themselves(tmp_path):
 import sys, pytest
 from attn_cli.engine import operations as op
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.trace import STEPS
+from attn_cli.engine.steps import STEPS
 
 @SCORES.register()
 def toy(q, k, problem, record):

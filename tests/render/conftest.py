@@ -9,7 +9,7 @@ import pytest
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 
 X = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]], float)
 I4 = np.eye(4)

@@ -9,7 +9,7 @@ import pytest
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.errors import InputError
 from attn_cli.render.derivation import derivations, find_cell
 from attn_cli.render.formats import FORMATS

@@ -21,11 +21,11 @@ import attn_cli
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Mask, Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.errors import InputError, UsageError
+from attn_cli.render.data.json import document, plain_value
 from attn_cli.render.derivation import example
 from attn_cli.render.formats import FORMATS, format_of
-from attn_cli.render.json_ import document, plain_value
 from attn_cli.render.style import Style
 
 X = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]], float)

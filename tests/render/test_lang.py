@@ -10,7 +10,7 @@ import pytest
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.trace import STEPS
+from attn_cli.engine.steps import STEPS
 from attn_cli.render.lang import LANGUAGES, catalogue, known, note_text
 
 EN = catalogue("en")

@@ -19,7 +19,7 @@ import yaml
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.files.answers import read_answers
 from attn_cli.files.claims import claims
 from attn_cli.render.formats import FORMATS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.problem import Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.render.page import page
 from attn_cli.render.style import Style, tex_number
 

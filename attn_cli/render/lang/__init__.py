@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from attn_cli.render.text import visible
+from attn_cli.render.terminal.text import visible
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note

@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Step, Trace
+from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.page import Matrix, Names, page
 from attn_cli.render.style import Style
-from attn_cli.render.text import visible
+from attn_cli.render.terminal.text import visible
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:

@@ -12,11 +12,11 @@ from html import escape
 from typing import NamedTuple
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Trace
-from attn_cli.render import layout
+from attn_cli.engine.steps import Trace
 from attn_cli.render.page import Block, Matrix, Page, page
 from attn_cli.render.style import Style
-from attn_cli.render.text import shortened, visible, width
+from attn_cli.render.terminal import layout
+from attn_cli.render.terminal.text import shortened, visible, width
 
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', monospace"
 SANS = "system-ui, 'Noto Sans', 'Noto Sans CJK SC', 'DejaVu Sans', sans-serif"

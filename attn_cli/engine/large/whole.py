@@ -11,13 +11,13 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import after_heads, cut, project, refuse_overflow, solve
 from attn_cli.engine.expression import symbol
-from attn_cli.engine.fused import ROWS, Work, planned, with_heads
+from attn_cli.engine.large.tiles import ROWS, Work, planned, with_heads
 from attn_cli.engine.masks import allowed, cells, part, reach
 from attn_cli.engine.operations import Named
-from attn_cli.engine.plan import Sizes
 from attn_cli.engine.problem import Array, Mask, Problem
 from attn_cli.engine.remarks import labels, remarks_on_long, settings
-from attn_cli.engine.trace import Recorder, Trace
+from attn_cli.engine.shapes import Sizes
+from attn_cli.engine.steps import Recorder, Trace
 from attn_cli.errors import InputError
 
 

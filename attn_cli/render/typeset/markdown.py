@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Trace
-from attn_cli.render import layout
+from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Matrix, Page, page
 from attn_cli.render.style import Style
-from attn_cli.render.tex import root
-from attn_cli.render.text import common_width, left, right, visible
+from attn_cli.render.terminal import layout
+from attn_cli.render.terminal.text import common_width, left, right, visible
+from attn_cli.render.typeset.tex import root
 
 WIDE = 96
 """Worked lines wrap beyond so many characters."""

@@ -15,11 +15,11 @@ from importlib import resources
 from attn_cli.engine.expression import Num
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
 from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Names, Page, page
 from attn_cli.render.style import Cell, Style
-from attn_cli.render.text import visible, width
+from attn_cli.render.terminal.text import visible, width
 
 EMBEDDED = 3000
 """A page holds the arithmetic of all its numbers up to so many; beyond, of the first of each matrix."""

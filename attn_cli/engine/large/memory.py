@@ -9,7 +9,7 @@ from typing import Literal
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Problem
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.errors import UsageError
 
 MEMORY = "ATTN_MEMORY"
@@ -29,7 +29,7 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
     asks_less = detail == "compute" and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
     if not asks_less and _at_most(problem) <= budget:
         return solve(problem)
-    from attn_cli.engine.long import full_bytes, long_steps, solve_long
+    from attn_cli.engine.large.whole import full_bytes, long_steps, solve_long
 
     if asks_less:
         return solve_long(problem)

@@ -11,12 +11,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Line, Matrix, Page, page
 from attn_cli.render.style import Style
-from attn_cli.render.tex import equation, escaped, prose, root
-from attn_cli.render.text import visible, width
+from attn_cli.render.terminal.text import visible, width
+from attn_cli.render.typeset.tex import equation, escaped, prose, root
 
 WIDE = 78
 """A line holds about so many characters."""

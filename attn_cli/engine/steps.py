@@ -13,11 +13,11 @@ from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named, of_head
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.registry import ELSEWHERE, did_you_mean
 from attn_cli.errors import InputError
+from attn_cli.names import ELSEWHERE, did_you_mean
 
 if TYPE_CHECKING:
-    from attn_cli.engine.plan import Sizes
+    from attn_cli.engine.shapes import Sizes
 
 
 class StepKind(NamedTuple):

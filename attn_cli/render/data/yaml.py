@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Trace
-from attn_cli.render.json_ import document
+from attn_cli.engine.steps import Trace
+from attn_cli.render.data.json import document
 from attn_cli.render.style import Style
 
 

@@ -11,7 +11,7 @@ from attn_cli.engine.expression import Expr
 from attn_cli.render.lang import text
 from attn_cli.render.page import CellName, Line
 from attn_cli.render.style import Worked, tex_number
-from attn_cli.render.text import visible
+from attn_cli.render.terminal.text import visible
 
 LONG = 40
 """A root of a longer formula is written as a power where it has to be broken."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Formula, Line, Matrix, Page
 from attn_cli.render.style import Style
-from attn_cli.render.text import common_width, left, right, shortened, visible, width, wrapped
+from attn_cli.render.terminal.text import common_width, left, right, shortened, visible, width, wrapped
 
 if TYPE_CHECKING:
     from attn_cli.render.derivation import Derivation

@@ -10,9 +10,9 @@ import numpy as np
 from attn_cli.engine.masks import allowed, shape_text
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem, all_finite, has_weights, key_of, source
-from attn_cli.engine.registry import did_you_mean
 from attn_cli.engine.scores import SCORES
 from attn_cli.errors import InputError
+from attn_cli.names import did_you_mean
 
 TRACED = ("Q", "K", "V")
 CUT = ("Q", "K", "V", "scores", "bias")

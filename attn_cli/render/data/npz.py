@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.trace import Trace
+from attn_cli.engine.steps import Trace
 from attn_cli.render.page import shown_steps
 from attn_cli.render.style import Style
 

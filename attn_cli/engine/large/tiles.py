@@ -28,14 +28,14 @@ import numpy as np
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import raw_scores, refuse_overflow
-from attn_cli.engine.blas import cores, one_thread_each
 from attn_cli.engine.expression import symbol
+from attn_cli.engine.large.threads import cores, one_thread_each
 from attn_cli.engine.masks import Head, allowed, as_mask, cells, fitted, part, penalty_of, reach, shape_text
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.plan import Sizes, plan
 from attn_cli.engine.problem import Array, Mask, Problem
-from attn_cli.engine.trace import Recorder
+from attn_cli.engine.shapes import Sizes, plan
+from attn_cli.engine.steps import Recorder
 from attn_cli.errors import InputError
 
 ROWS, KEYS = 384, 384
