@@ -43,6 +43,7 @@ class InputError(AttnError):
 
 # ------------------------------------------------------------------ as one line of text
 
+
 def describe(error: BaseException) -> str:
     """What went wrong, for the person who can mend it."""
     if isinstance(error, AttnError):

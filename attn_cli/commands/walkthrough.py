@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +16,8 @@ from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from attn_cli.engine.problem import Problem
+    from attn_cli.engine.steps import Trace
     from attn_cli.files.load import Loaded
     from attn_cli.render.formats import Format
 
@@ -37,7 +39,9 @@ def walk(
     detail: Literal["compute", "trace"],
     cells: Sequence[str] = (),
     full: bool = False,
+    work: Callable[[Problem], Trace] | None = None,
 ) -> None:
+    """`work` is done in place of the forward pass alone."""
     output = None if output == "-" else output
     form = format_for(look.format, output)
     example = file is None and not given(matrices)
@@ -47,7 +51,11 @@ def walk(
     from attn_cli.engine.large.memory import solve_within
 
     try:
-        trace = solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
+        trace = (
+            work(loaded.problem)
+            if work is not None
+            else solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
+        )
     except InputError as error:
         raise loaded.locate(error) from error
     notes = (*loaded.notes, *trace.notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.expression import symbol
+from attn_cli.engine.expression import Sym, symbol
 from attn_cli.engine.operations import Named
 
 
@@ -25,7 +25,8 @@ def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None 
         if node.name:
             if record is not None:
                 gradient = record(node.name, gradient)
-            gradient = op.renamed(gradient, symbol(f"d{node.expr.plain(str)}", rf"\mathrm{{d}}{node.expr.tex(str)}"))
+            flips = not isinstance(node.expr, Sym) or node.expr.flips
+            gradient = op.renamed(gradient, symbol(f"d{node.expr.plain(str)}", rf"\mathrm{{d}}{node.expr.tex(str)}", flips=flips))
             by_name[node.name] = gradient
         if node.operation is None:
             continue

@@ -12,7 +12,7 @@ from attn_cli.engine.expression import Expr, Sym, symbol
 from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named, of_head
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem
 from attn_cli.errors import InputError
 from attn_cli.names import ELSEWHERE, did_you_mean
 
@@ -55,8 +55,53 @@ SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in 
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
 """The same where there are several heads: all but the last two steps are made once for each."""
 
+OWNERS = {kind.plain: name for name, kind in STEPS.items()}
+"""Which step a letter stands for: O is the output's before it is a head's."""
+
+
+def gradient_of(name: str) -> str:
+    """The name of the step that holds the gradient with respect to a step or an input: weights -> dA, heads -> dheads, X -> dX."""
+    letter = STEPS[name].plain if name in STEPS else ""
+    return f"d{letter if letter.isidentifier() and OWNERS[letter] == name else name}"
+
+
+def _gradients() -> dict[str, StepKind]:
+    """The gradients of the steps, from the last to the first, then of the inputs; each lies as what it is the gradient of."""
+    around = {"X": ("query", "feature"), "context": ("key", "feature"), "bias": ("query", "key")}
+    inputs = {name: StepKind("B" if name == "bias" else name, "B" if name == "bias" else name, ("feature", "feature")) for name in MATRICES}
+    inputs |= {name: StepKind(name, name, ("feature",)) for name in VECTORS}
+    inputs = {name: kind._replace(axes=around.get(name, kind.axes)) for name, kind in inputs.items() if name != "upstream"}
+    last = list(reversed([name for name in STEPS if name not in ("Q", "K", "V")]))
+    at = last.index("weights")
+    first = ("X", "context")
+    order = [*last[:at], "V", *last[at:], "Q", "K", *(name for name in inputs if name not in (*STEPS, *first)), *first]
+    kinds = inputs | STEPS
+    return {gradient_of(n): kinds[n]._replace(plain=f"d{kinds[n].plain}", tex=rf"\mathrm{{d}}{kinds[n].tex}") for n in order}
+
+
+GRADIENTS = _gradients()
+"""The steps of a backward pass, in the order in which they follow the forward ones: dO, dV, dA, dS, … dX."""
+
+
+ORIGINS = {gradient_of(name): name for name in (*STEPS, *MATRICES, *VECTORS)}
+"""What each of them is the gradient of."""
+
+
+def kind_of(name: str) -> StepKind:
+    """What every step of a name has in common. The gradient of a score function's parameter (dadditive.W) never turns."""
+    letter = name.rpartition(".")[2]
+    return STEPS.get(name) or GRADIENTS.get(name) or StepKind(f"d{letter}", rf"\mathrm{{d}}{letter}", ())
+
+
 for _letter, _name in {kind.plain.lower(): name for name, kind in STEPS.items()}.items():  # O is the output's before it is a head's
     ELSEWHERE[_name] = (_letter, *ELSEWHERE.get(_name, ()))
+
+
+def _sign(name: str, axes: int) -> Sym:
+    """The symbol of a gradient, with the index of its head where its value has an axis of heads."""
+    kind = kind_of(name)
+    sign = symbol(kind.plain, kind.tex, flips=bool(kind.axes))
+    return of_head(sign) if kind.axes and axes > len(kind.axes) else sign
 
 
 class Step:
@@ -64,13 +109,15 @@ class Step:
 
     def __init__(self, name: str, made: Named, columns: bool, heads: bool, symbol: Sym):
         self.name, self.symbol = name, symbol
+        self.of = "" if name in STEPS else ORIGINS.get(name, name[1:])
+        """Of a gradient: the step or input that it is the gradient of."""
         self.made = made
         """The value with what it was made of, in row layout."""
         self.columns, self.heads = columns, heads
 
     @property
     def kind(self) -> StepKind:
-        return STEPS[self.name]
+        return kind_of(self.name)
 
     @property
     def value(self) -> Array:
@@ -80,8 +127,8 @@ class Step:
     @property
     def axes(self) -> tuple[str, ...]:
         """What its axes are, in the layout shown: `head` first where there are heads."""
-        axes = self.kind.axes
-        if self.columns and len(axes) > 1:
+        axes = self.kind.axes or ("feature",) * self.made.value.ndim
+        if self.columns and self.kind.axes and len(axes) > 1:
             axes = (axes[1], axes[0], *axes[2:])
         return ("head", *axes) if self.made.value.ndim > len(axes) else axes
 
@@ -95,7 +142,10 @@ class Step:
         """What it is made of (without `symbol =`); None for a step that was given."""
         if self.given:
             return None
-        return self.made.expr.transposed() if self.columns else self.made.expr
+        if not self.columns:
+            return self.made.expr
+        across = self.made.expr.transposed()
+        return across if self.kind.axes or self.made.value.ndim < 2 else Expr("transpose", (across,))
 
     def cell(self, at: Cell) -> Expr:
         """The arithmetic of the cell that is shown at `at` (from 0)."""
@@ -113,8 +163,8 @@ class Step:
 
 def turned(name: str, value: Array) -> Array:
     """A step's or input's value in the other layout: its row and column axes change places; a head axis stays."""
-    if name in STEPS:
-        width = len(STEPS[name].axes)
+    if name in STEPS or name in GRADIENTS:
+        width = len(kind_of(name).axes)
         return value if width < 2 else np.swapaxes(value, value.ndim - width, value.ndim - width + 1)
     return value if value.ndim < 2 else np.swapaxes(value, -1, -2)
 
@@ -132,6 +182,7 @@ class Trace:
         key_labels: tuple[str, ...],
         result: Named,
         notes: tuple[Note, ...] = (),
+        gradients: Mapping[str, Array] = MappingProxyType({}),
     ):
         self.problem, self.sizes, self.steps, self.notes = problem, sizes, steps, notes
         self._named = {step.name: step for step in steps}
@@ -139,7 +190,9 @@ class Trace:
         """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
         self.query_labels, self.key_labels = query_labels, key_labels
         self.result = result
-        """The last step: the output, or the weights where there are no values."""
+        """The last step of the forward pass: the output, or the weights where there are no values."""
+        self.gradients = gradients
+        """After a backward pass: the gradient with respect to each step and input, by its name, in the layout of the problem."""
 
     def __repr__(self) -> str:
         title = f" {self.problem.title!r}" if self.problem.title else ""
@@ -147,7 +200,23 @@ class Trace:
         return f"<Trace{title}: {self.sizes.n} queries, {self.sizes.m} keys; {steps}>"
 
     def with_notes(self, notes: tuple[Note, ...]) -> Trace:
-        return Trace(self.problem, self.sizes, self.steps, self.settings, self.query_labels, self.key_labels, self.result, notes)
+        return Trace(
+            self.problem, self.sizes, self.steps, self.settings, self.query_labels, self.key_labels, self.result, notes, self.gradients
+        )
+
+    def extended(self, steps: tuple[Step, ...], gradients: Mapping[str, Array]) -> Trace:
+        """The same with the steps of a backward pass after it."""
+        return Trace(
+            self.problem,
+            self.sizes,
+            (*self.steps, *steps),
+            self.settings,
+            self.query_labels,
+            self.key_labels,
+            self.result,
+            self.notes,
+            gradients,
+        )
 
     def __getitem__(self, name: str) -> Array:
         """Raises InputError that lists the steps when there is none of that name."""
@@ -194,7 +263,7 @@ class Recorder:
         """Record `made` under `name`."""
         if name in self.instead:
             made = self.instead[name](made)
-        sign = self.symbols[name]
+        sign = self.symbols.get(name) or _sign(name, made.value.ndim)
         self.steps.append(Step(name, made, self.columns, self.heads, sign))
         return Named(self._passed_on(name, made.value), sign, made.operation, made.operands, name, made.exact)
 

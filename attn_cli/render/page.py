@@ -240,7 +240,11 @@ def shown_steps(trace: Trace, style: Style) -> list[Step]:
 
 
 def step_title(step: Step, trace: Trace, lang: str) -> str:
-    """What a step is called: "dot products"."""
+    """What a step is called: "dot products"; of a gradient, what it is the gradient of."""
+    if step.of:
+        inner = f"step.{step.of}"
+        of = text(inner, lang, str(trace.settings.get("score"))) if known(inner, lang) else step.of
+        return text("step.gradient", lang, of=of)
     key = f"step.{step.name}"
     if not known(key, lang):
         return step.name
@@ -412,7 +416,7 @@ def _leaves(expr: Expr) -> Iterator[Expr]:
 def _matrices(step: Step, trace: Trace, style: Style, names: Names) -> tuple[Matrix, ...]:
     value = step.value
     whole = all_whole(value)
-    vector = len(step.kind.axes) == 1
+    vector = len(step.axes) == 1 or len(step.kind.axes) == 1
     axes = step.axes
     lead = axes[:-1] if vector else axes[:-2]
     return tuple(_matrix(step, prefix, lead, vector, whole, trace, style, names) for prefix in np.ndindex(*value.shape[: len(lead)]))
@@ -473,7 +477,7 @@ class _Lines(NamedTuple):
     def lines(self) -> Iterator[Line]:
         if self.step.made.operation is None or (self.step.given and not isinstance(self.step.made.operation, Reindex)):
             return
-        if len(self.step.kind.axes) == 1:
+        if len(self.step.axes) == 1 or len(self.step.kind.axes) == 1:
             yield from (self.line((*self.prefix, i)) for i in range(self.step.value.shape[-1]))
             return
         for row in self._rows():

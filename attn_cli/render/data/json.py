@@ -68,6 +68,10 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         ],
     }
     told |= {name: values[name] for name in ("weights", "output") if name in values}
+    if trace.gradients:
+        told["gradients"] = {
+            name: array(value) for name, value in trace.gradients.items() if not style.only or any(step.of == name for step in shown)
+        }
     if style.cells:
         from attn_cli.render.derivation import derivations
 

@@ -20,6 +20,7 @@ TEXT = {
     "step.heads": "output of each head",
     "step.concat": "heads joined",
     "step.output": "output",
+    "step.gradient": "gradient with respect to {of}",
     # the title of a problem that has none
     "title": "{score} attention, {mode}",
     "title.given": "attention from given scores, {mode}",
@@ -92,6 +93,20 @@ TEXT = {
     "note.empty_row": "{where} may attend to nothing: its weights and its output are zero",
     "note.tie": "{where}: {keys} tie for the largest score; {chosen} wins because it comes first",
     "note.zero_norm": "{name} has rows of length zero ({rows}); their cosine is taken as 0",
+    "note.upstream_ones": "no upstream is given, so dO is 1 everywhere: the loss is the sum of the output",
+    "note.equal_sums": (
+        "dS is zero: the loss is the sum of the output and all value rows have the same sum, "
+        "so moving weight from one key to another changes nothing; give an upstream to see more"
+    ),
+    "note.gradient_stops/hard": (
+        "the gradient stops at the weights: the largest score stays the largest when scores move a little, so dS is zero, "
+        "and where two tie it is undefined; --estimator straight-through, gumbel or reinforce goes on"
+    ),
+    "note.gradient_stops/sample": (
+        "the gradient stops at the weights: a draw jumps from one key to another, so dS is zero or undefined; "
+        "--estimator straight-through, gumbel or reinforce goes on"
+    ),
+    "note.gradient_stops": "the gradient stops at the weights: {mode} has none; --estimator goes on",
     "note.no_gradient": "{mode} mode chooses one key, which has no gradient; train it with REINFORCE or Gumbel-softmax",
     "note.left_out": (
         "the steps with a number for each query and key take about {needed}, more than {variable} allows ({budget}), "

@@ -20,6 +20,7 @@ TEXT = {
     "step.heads": "各头的输出",
     "step.concat": "各头拼接",
     "step.output": "输出",
+    "step.gradient": "{of} 的梯度",
     # the title of a problem that has none
     "title": "{score}注意力（{mode}）",
     "title.given": "给定分数的注意力（{mode}）",
@@ -92,6 +93,16 @@ TEXT = {
     "note.empty_row": "{where}不能关注任何键：权重和输出都是零",
     "note.tie": "{where}：{keys} 的分数并列最大，取排在最前的 {chosen}",
     "note.zero_norm": "{name} 有长度为零的行（{rows}），其余弦按 0 计算",
+    "note.upstream_ones": "没有给出 upstream，所以 dO 处处为 1：损失是输出之和",
+    "note.equal_sums": "dS 为零：损失是输出之和，而值的各行之和相等，所以把权重从一个键移到另一个键不改变损失；给出 upstream 可以看到更多",
+    "note.gradient_stops/hard": (
+        "梯度止于权重：分数稍有变动时最大者不变，所以 dS 为零；两者相等之处则没有定义；"
+        "用 --estimator straight-through、gumbel 或 reinforce 可以继续"
+    ),
+    "note.gradient_stops/sample": (
+        "梯度止于权重：抽样会从一个键跳到另一个键，所以 dS 为零或没有定义；用 --estimator straight-through、gumbel 或 reinforce 可以继续"
+    ),
+    "note.gradient_stops": "梯度止于权重：{mode} 没有梯度；用 --estimator 可以继续",
     "note.no_gradient": "{mode} 模式只选一个键，不可微，没有梯度；训练时用 REINFORCE 或 Gumbel-Softmax",
     "note.left_out": "每对查询与键各有一个数的步骤约需 {needed}，超过 {variable} 允许的 {budget}，因此略去：{steps}",
     "note.seed": "随机数由种子 {seed} 产生",
