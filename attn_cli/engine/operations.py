@@ -144,6 +144,8 @@ class Weighted(Product):
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
         a, v = out.operands
+        if all_finite(v.value):
+            return super().pull(g, out)
         readable = revalued(v, np.where(np.isfinite(v.value), v.value, 0).astype(v.value.dtype))
         return super().pull(g, replace(out, operands=(a, readable)))
 

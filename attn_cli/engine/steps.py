@@ -87,6 +87,11 @@ ORIGINS = {gradient_of(name): name for name in (*STEPS, *MATRICES, *VECTORS)}
 """What each of them is the gradient of."""
 
 
+def is_gradient(name: str) -> bool:
+    """Whether a step of that name belongs to the backward pass."""
+    return name not in STEPS and name.startswith("d")
+
+
 def kind_of(name: str) -> StepKind:
     """What every step of a name has in common. The gradient of a score function's parameter (dadditive.W) never turns."""
     letter = name.rpartition(".")[2]

@@ -68,6 +68,17 @@ def differentiate(
     return whole if given or nudge or instead else whole.with_notes((*trace.notes, *_remarks(whole)))
 
 
+def again(
+    trace: Trace,
+    *,
+    given: Mapping[str, Array] | None = None,
+    nudge: Mapping[str, Array] | None = None,
+    instead: Mapping[str, Instead] | None = None,
+) -> Trace:
+    """The same problem worked once more: backwards too, where the trace has a backward pass."""
+    return (differentiate if trace.gradients else solve)(trace.problem, given=given, nudge=nudge, instead=instead)
+
+
 def _as_shown(name: str, gradient: Array, trace: Trace) -> Array:
     """A gradient in the layout of the problem's file."""
     return turned(gradient_of(name), gradient) if trace.problem.vectors == "columns" else gradient

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from attn_cli.engine import steps as trace
 from attn_cli.engine.scores import SCORES
+from attn_cli.engine.training import gradient_names
 from attn_cli.names import did_you_mean
 
 MATRIX_AXES: Mapping[str, tuple[int, ...]] = {
@@ -23,7 +24,7 @@ LABELS = ("tokens", "query_tokens", "key_tokens")
 WORDS = ("title", "score", "mode", "weights_layout", "vectors", "dtype")
 NUMBERS = ("scale", "softcap", "temperature")
 WHOLE = ("heads", "kv_heads", "seed")
-STEPS = tuple(trace.STEPS)
+STEPS = (*trace.STEPS, *gradient_names())
 """The steps that an answer may be given to."""
 TURNED = frozenset(
     {"X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "V", "scores", "bias", "upstream", "mask", "mask.keep", "mask.drop"}

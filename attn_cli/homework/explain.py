@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Array
 from attn_cli.engine.steps import Instead, Trace, turned
+from attn_cli.engine.training import again
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes import MISTAKES, Scene, rescaled
@@ -82,7 +82,7 @@ class Book:
 
         with np.errstate(all="ignore"):
             try:
-                solve(self.truth.problem, instead={step.name: keep(step.name, instead.get(step.name)) for step in self.truth})
+                again(self.truth, instead={step.name: keep(step.name, instead.get(step.name)) for step in self.truth})
             except FAILS:
                 if not any(name in values for name in instead):
                     return None

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.problem import Array
-from attn_cli.engine.steps import STEPS, Step, Trace, turned
+from attn_cli.engine.steps import STEPS, Step, Trace, gradient_of, turned
+from attn_cli.engine.training import gradient_names
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer
 from attn_cli.names import did_you_mean
@@ -25,7 +26,9 @@ STANDS_FOR = {
 }
 """Where the value of a step stands that was left out because it changes nothing: in the first of these that is there."""
 
-ORDER = list(STEPS)
+STANDS_FOR |= {gradient_of(name): tuple(map(gradient_of, others)) for name, others in STANDS_FOR.items()}
+
+ORDER = [*STEPS, *gradient_names()]
 
 
 def holder(name: str, trace: Trace) -> str:
@@ -113,7 +116,7 @@ def place(answer: Answer, trace: Trace) -> Placed:
 def _layouts(step: Step, numbers: Array) -> Iterator[Array]:
     """The ways in which the cells of a step may be written down."""
     yield turned(step.name, numbers) if step.columns else numbers
-    if step.name in ("Q", "K", "V") and numbers.ndim == 3:
+    if (step.of or step.name) in ("Q", "K", "V") and numbers.ndim == 3:
         joined = np.moveaxis(numbers, 0, -2).reshape(numbers.shape[1], -1)
         yield joined.T if step.columns else joined
         if len(joined) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.steps import Trace
+from attn_cli.engine.steps import Trace, is_gradient
+from attn_cli.engine.training import differentiate
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer, units
 from attn_cli.homework.explain import Book, Named
@@ -136,8 +137,12 @@ class Marker:
     penalty: float = 0.0
     """What part of its share a carried cell loses."""
 
+    gradients: bool = False
+    """Whether the backward pass is marked too; where a gradient is asked for it is, and for a submission that holds one."""
+
     def __post_init__(self) -> None:
-        self.truth = solve(self.problem)
+        self.gradients = self.gradients or any(map(is_gradient, self.points))
+        self.truth = (differentiate if self.gradients else solve)(self.problem)
         self.book = Book(self.truth)
         for name in self.points:
             holder(name, self.truth)
@@ -146,6 +151,8 @@ class Marker:
         """Raises InputError where there is no such step, or nothing to mark."""
         if not any(a.given.any() or not a.given.size for a in answers):
             raise InputError("holds no answer; expected at least one number under a step, such as weights:")
+        if not self.gradients and any(is_gradient(answer.name) for answer in answers):
+            return self._backwards.mark(answers, file, notes)
         work = Work(self.truth.problem, self.truth, answers, self.tol, self.book)
         with np.errstate(all="ignore"):  # whatever somebody wrote, infinities included
             marks = work.mark()
@@ -153,6 +160,10 @@ class Marker:
         steps += [self._absent(name) for name in self.points if name not in {step.name for step in steps}]
         steps.sort(key=lambda step: ORDER.index(step.step))
         return Report(self.truth, tuple(steps), file, notes)
+
+    @cached_property
+    def _backwards(self) -> Marker:
+        return replace(self, gradients=True)
 
     def _step(self, marked: Marked) -> StepReport:
         placed, answer = marked.placed, marked.placed.answer

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.gradient import backward
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Problem
 from attn_cli.engine.steps import MAY_CLOSE, Instead, Trace
+from attn_cli.engine.training import again
 from attn_cli.homework.claims import Answer, near, rounded, units
 from attn_cli.homework.places import ORDER, Placed, place
 
@@ -145,7 +145,7 @@ class Work:
             if rounding != 0.0:
                 for step in self.truth:
                     replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding, up=up))
-            trace = solve(self.problem, given=given, instead=replaced) if given or replaced else self.truth
+            trace = again(self.truth, given=given, instead=replaced) if given or replaced else self.truth
             self._runs[key] = trace, (given, instead)
         return self._runs[key][0]
 
@@ -349,7 +349,7 @@ class Work:
                 break
             slopes = _slopes(made, np.where(left, side, 0.0), widths, numbers.given)
             nudge = {name: np.sign(slope) * widths[name] for name, slope in slopes.items()}
-            moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value
+            moved = again(self.truth, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value
             found = left & ((side * moved >= side * theirs) | near(theirs, moved, half))
             reached |= found
             if 4 * found.sum() < left.sum():
@@ -398,7 +398,7 @@ class Work:
             return True
         side = 1.0 if theirs > ours else -1.0
         nudge = {name: side * np.sign(move) * widths[name] for name, move in moves.items()}
-        moved = solve(self.problem, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
+        moved = again(self.truth, given=numbers.given, nudge=nudge, instead=self.replaced(instead)).step(placed.step).made.value[at]
         farthest = max(side * float(moved), side * ours)
         return bool(side * theirs <= farthest or near(np.array(theirs), np.array(side * farthest), half))
 
