@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_cli.engine.masks import PARTS_OF_MASK
-from attn_cli.engine.problem import MATRICES, VECTORS
+from attn_cli.engine.problem import ARRAYS, MASK_PARTS
 from attn_cli.engine.steps import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,8 +48,8 @@ def test_the_readme_shows_what_the_program_prints(command: str) -> None:
 
 def test_the_readme_names_every_step_key_and_part_of_a_mask() -> None:
     text = README.read_text(encoding="utf-8")
-    inputs = {*MATRICES, *VECTORS} - {"upstream"}  # which only a command to come will read
-    assert [name for name in (*STEPS, *PARTS_OF_MASK, "keep", "drop", *inputs) if f"`{name}" not in text] == []
+    inputs = {*ARRAYS} - {"upstream"}  # which only a command to come will read
+    assert [name for name in (*STEPS, *MASK_PARTS, *inputs) if f"`{name}" not in text] == []
 
 
 def test_the_readme_s_picture_is_what_the_program_draws() -> None:

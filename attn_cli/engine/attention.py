@@ -14,10 +14,10 @@ from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem, all_finite, has_weights, source
+from attn_cli.engine.problem import Array, Problem, Sizes, all_finite, has_weights, source
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.shapes import Sizes, open_cells, plan
+from attn_cli.engine.shapes import open_cells, plan
 from attn_cli.engine.steps import Instead, Recorder, Trace
 from attn_cli.errors import InputError
 

@@ -17,7 +17,7 @@ from attn_cli.engine.problem import Array, Problem, all_finite
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.steps import Recorder
 
-MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode")
+MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode", "mode")
 
 LARGE = {"float64": 700.0, "float32": 80.0}
 """Scores beyond this size are lessened by their row's maximum before exp, which would overflow otherwise."""

@@ -6,7 +6,7 @@ Registering is one decorator; help, loading, errors, renderers and law tests rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean
@@ -29,11 +29,12 @@ class Entry(NamedTuple, Generic[F]):
 
 
 class Registry(Generic[F]):
-    """A family: name → Entry, in the order of registration."""
+    """A family: name → Entry, in the order of registration. `key` is the key of a problem that chooses from it."""
 
-    def __init__(self, what: str):
+    def __init__(self, what: str, key: str):
         self.what = what
         """What a member is called in messages: "score function", "mode"."""
+        FAMILIES[key] = self
         self._entries: dict[str, Entry[F]] = {}
 
     def register(
@@ -67,3 +68,7 @@ class Registry(Generic[F]):
 
     def entries(self) -> list[Entry[F]]:
         return list(self._entries.values())
+
+
+FAMILIES: dict[str, Registry[Any]] = {}
+"""The families whose modules are imported, by the key of a problem that chooses from each: score, mode."""

@@ -11,8 +11,7 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array, Problem, all_finite, has_weights
-from attn_cli.engine.shapes import Sizes
+from attn_cli.engine.problem import Array, Problem, Sizes, all_finite, has_weights
 
 if TYPE_CHECKING:
     from attn_cli.engine.steps import Trace

@@ -19,7 +19,7 @@ from attn_cli.engine.registry import Registry
 from attn_cli.engine.steps import Recorder
 from attn_cli.errors import InputError
 
-SCORES: Registry[Callable[[Named, Named, Problem, Recorder], Named]] = Registry("score function")
+SCORES: Registry[Callable[[Named, Named, Problem, Recorder], Named]] = Registry("score function", "score")
 
 
 @SCORES.register()

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attn_cli.engine.expression import Expr, Sym, symbol
-from attn_cli.engine.masks import shape_text
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Cell, Named, of_head
-from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem
+from attn_cli.engine.problem import ARRAYS, KEYS, Array, Problem, Sizes, shape_text
 from attn_cli.errors import InputError
 from attn_cli.names import ELSEWHERE, did_you_mean
-
-if TYPE_CHECKING:
-    from attn_cli.engine.shapes import Sizes
 
 
 class StepKind(NamedTuple):
@@ -68,9 +64,11 @@ def gradient_of(name: str) -> str:
 def _gradients() -> dict[str, StepKind]:
     """The gradients of the steps, from the last to the first, then of the inputs; each lies as what it is the gradient of."""
     around = {"X": ("query", "feature"), "context": ("key", "feature"), "bias": ("query", "key")}
-    inputs = {name: StepKind("B" if name == "bias" else name, "B" if name == "bias" else name, ("feature", "feature")) for name in MATRICES}
-    inputs |= {name: StepKind(name, name, ("feature",)) for name in VECTORS}
-    inputs = {name: kind._replace(axes=around.get(name, kind.axes)) for name, kind in inputs.items() if name != "upstream"}
+    inputs = {}
+    for name in ARRAYS:
+        if name != "upstream":
+            letter, axes = "B" if name == "bias" else name, ("feature",) * min(KEYS[name].axes)
+            inputs[name] = StepKind(letter, letter, around.get(name, axes))
     last = list(reversed([name for name in STEPS if name not in ("Q", "K", "V")]))
     at = last.index("weights")
     first = ("X", "context")
@@ -83,7 +81,7 @@ GRADIENTS = _gradients()
 """The steps of a backward pass, in the order in which they follow the forward ones: dO, dV, dA, dS, … dX."""
 
 
-ORIGINS = {gradient_of(name): name for name in (*STEPS, *MATRICES, *VECTORS)}
+ORIGINS = {gradient_of(name): name for name in (*STEPS, *ARRAYS)}
 """What each of them is the gradient of."""
 
 
@@ -107,6 +105,11 @@ def _sign(name: str, axes: int) -> Sym:
     kind = kind_of(name)
     sign = symbol(kind.plain, kind.tex, flips=bool(kind.axes))
     return of_head(sign) if kind.axes and axes > len(kind.axes) else sign
+
+
+def step_name(word: str) -> str | None:
+    """The step of that name or symbol: weights or A (O is the output, before it is a head's); None where there is none."""
+    return word if word in STEPS or word in GRADIENTS else OWNERS.get(word)
 
 
 class Step:
@@ -201,7 +204,7 @@ class Trace:
 
     def __repr__(self) -> str:
         title = f" {self.problem.title!r}" if self.problem.title else ""
-        steps = ", ".join(f"{step.name} {shape_text(step.value)}" for step in self.steps)
+        steps = ", ".join(f"{step.name} {shape_text(step.value.shape)}" for step in self.steps)
         return f"<Trace{title}: {self.sizes.n} queries, {self.sizes.m} keys; {steps}>"
 
     def with_notes(self, notes: tuple[Note, ...]) -> Trace:

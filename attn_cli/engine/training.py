@@ -13,7 +13,6 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.attention import refuse_overflow, solve
 from attn_cli.engine.expression import constant, symbol
 from attn_cli.engine.gradient import backward
-from attn_cli.engine.masks import shape_text
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
@@ -90,9 +89,8 @@ def upstream(trace: Trace) -> Named:
     if ours is None:
         return Named(np.ones(result.shape, result.dtype), constant(1), exact=True)
     if ours.shape != result.shape:
-        columns = trace.problem.vectors == "columns"
-        found, expected = (np.swapaxes(a, -1, -2) if columns else a for a in (ours, result))
-        raise InputError(f"is {shape_text(found)}, expected {shape_text(expected)}, the shape of the weights", key="upstream")
+        found, expected = (trace.problem.shown(*a.shape) for a in (ours, result))
+        raise InputError(f"is {found}, expected {expected}, the shape of the weights", key="upstream")
     return op.given("upstream", ours, symbol("upstream", r"\mathit{upstream}"))
 
 

@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from attn_cli.engine import steps as trace
+from attn_cli.engine.modes import MODES as MODES
+from attn_cli.engine.problem import KEYS, known_keys, row_of
+from attn_cli.engine.problem import MASK_PARTS as MASK_PARTS
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.training import gradient_names
 from attn_cli.names import did_you_mean
 
-MATRIX_AXES: Mapping[str, tuple[int, ...]] = {
-    "X": (2,),
-    "context": (2,),
-    **dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (2,)),
-    **dict.fromkeys(("b_Q", "b_K", "b_V", "b_O"), (1,)),
-    **dict.fromkeys(("Q", "K", "V", "scores", "bias"), (2, 3)),
-    "upstream": (2,),
-}
+
+def of_kind(kind: str) -> tuple[str, ...]:
+    """The keys that hold one kind of value."""
+    return tuple(name for name, row in KEYS.items() if row.kind == kind)
+
+
+MATRIX_AXES: Mapping[str, tuple[int, ...]] = {name: KEYS[name].axes for name in of_kind("matrix")}
 """Arrays of numbers, each with the numbers of axes that it may have."""
-MASK_MATRICES = ("keep", "drop")
-MASK_PARTS = ("causal", "offset", "window", "lengths", *MASK_MATRICES)
-LABELS = ("tokens", "query_tokens", "key_tokens")
-WORDS = ("title", "score", "mode", "weights_layout", "vectors", "dtype")
-NUMBERS = ("scale", "softcap", "temperature")
-WHOLE = ("heads", "kv_heads", "seed")
+MASK_MATRICES = tuple(name for name, row in MASK_PARTS.items() if row.kind == "truths")
+LABELS = of_kind("labels")
+WORDS = ("title", *of_kind("word"))
+NUMBERS = of_kind("number")
+WHOLE = of_kind("whole")
 STEPS = (*trace.STEPS, *gradient_names())
 """The steps that an answer may be given to."""
-TURNED = frozenset(
-    {"X", "context", "W_Q", "W_K", "W_V", "W_O", "Q", "K", "V", "scores", "bias", "upstream", "mask", "mask.keep", "mask.drop"}
-)
+TURNED = frozenset(row.name for row in (*KEYS.values(), *MASK_PARTS.values()) if row.turns)
 """What stands the other way round where `vectors: columns` holds."""
 
 
@@ -38,8 +37,8 @@ def parameters() -> dict[str, Mapping[str, int]]:
 
 
 def known() -> list[str]:
-    """Every key of a problem file, in the order in which messages list them."""
-    return ["title", *LABELS, *MATRIX_AXES, *WORDS[1:], *NUMBERS, *WHOLE, *parameters(), "mask", "answers"]
+    """Every key of a problem file that is read so far, in the order in which messages list them."""
+    return [name for name in known_keys() if name != "ask"]
 
 
 def canonical(name: str, names: Collection[str]) -> str | None:
@@ -60,10 +59,5 @@ def unknown(name: str, names: list[str], what: str = "key") -> str:
 
 def axes(key: str) -> tuple[int, ...] | None:
     """The numbers of axes that the array under a key may have; None where the key holds no array."""
-    if key in MATRIX_AXES:
-        return MATRIX_AXES[key]
-    if key in ("mask", "mask.keep", "mask.drop"):
-        return (1, 2, 3)
-    score, _, name = key.partition(".")
-    found = parameters().get(score, {}).get(name) if name else None
-    return None if found is None else (found,)
+    row = row_of(key)
+    return (row.axes or None) if row else None

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.keys import Key, judge
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Mask, Problem
+from attn_cli.engine.problem import KEYS, MASK_PARTS, Mask, Problem
 from attn_cli.errors import InputError, Place, UsageError
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, is_plain, number, show
@@ -167,7 +168,7 @@ class _Builder:
             raise value.error(f"found {value.describe()}, expected a text", key)
         if key == "score" and isinstance(node, Items):
             raise value.error("found a list, expected the name of a score function; a matrix of scores is called scores", key)
-        names = names or _names(key)
+        names = names or KEYS[key].choices
         text = self._text(key, f"one of {', '.join(names)}")
         if text not in names:
             near = did_you_mean(text, names)
@@ -178,30 +179,23 @@ class _Builder:
         value = self.values[key]
         text = self._text(key, "a number")
         try:
-            result = number(text, value.decimal)
+            result: float = judge(KEYS[key], number(text, value.decimal), show(text))
         except InputError as error:
             raise value.error(error.message, key) from None
-        if not np.isfinite(result):
-            raise value.error(f"found {show(text)}, expected a finite number", key)
-        if key != "scale" and result <= 0:
-            mend = "; for all weight on one key use mode: hard" if key == "temperature" else ""
-            raise value.error(f"found {show(text)}, expected a number greater than 0{mend}", key)
         if not is_plain(text):
             self.written[key, ()] = text
         return result
 
     def _whole(self, key: str) -> int:
-        return self._whole_number(self.values[key], key, self._text(key, "a whole number"), least=0 if key == "seed" else 1)
+        return self._whole_number(self.values[key], KEYS[key], self._text(key, KEYS[key].expected))
 
-    def _whole_number(self, value: Value, key: str, text: str, *, least: int | None) -> int:
-        wanted = "a whole number" if least is None else f"a whole number from {least}"
+    def _whole_number(self, value: Value, row: Key, text: str) -> int:
         try:
-            result = number(text, value.decimal)
+            exact = text.lstrip("+-").isdecimal() and text.isascii()
+            result: int = judge(row, int(text) if exact else number(text, value.decimal), show(text))
         except InputError as error:
-            raise value.error(error.message.replace("expected a number", f"expected {wanted}"), key) from None
-        if not (np.isfinite(result) and result == int(result)) or (least is not None and result < least):
-            raise value.error(f"found {show(text)}, expected {wanted}", key)
-        return int(text) if text.lstrip("+-").isdecimal() and text.isascii() else int(result)
+            raise value.error(error.message.replace("expected a number", f"expected {row.expected}"), row.name) from None
+        return result
 
     # ---- arrays
 
@@ -273,12 +267,8 @@ class _Builder:
             elif part == "window":
                 fields[part] = self._window(value, key)
             else:
-                text = self._text(key, "one whole number")
-                fields[part] = self._whole_number(value, key, text, least=0 if part == "lengths" else None)
-        try:
-            return Mask(**fields)
-        except InputError as error:
-            raise given[str(error.key)].error(error.message, str(error.key)) from None
+                fields[part] = self._whole_number(value, MASK_PARTS[part], self._text(key, "one whole number"))
+        return Mask(**fields)
 
     def _truths(self, key: str) -> Array:
         array = as_truths(self.values[key], key)
@@ -286,17 +276,17 @@ class _Builder:
 
     def _window(self, value: Value, key: str) -> tuple[int | None, int | None]:
         node = value.node
-        expected = "a whole number for both sides, or [left, right]; null leaves a side open"
+        expected = MASK_PARTS["window"].expected
         if isinstance(node, Items):
             if len(node.items) != 2 or not all(isinstance(item, Scalar) for item in node.items):
                 raise value.error(f"found {describe(node)}, expected {expected}", key)
-            left, right = (self._side(value, key, item) for item in node.items)
+            left, right = (self._side(value, item) for item in node.items)
             return left, right
-        side = self._whole_number(value, key, self._text(key, expected), least=0)
+        side = self._whole_number(value, MASK_PARTS["window"].side, self._text(key, expected))
         return side, side
 
-    def _side(self, value: Value, key: str, item: Any) -> int | None:
-        return None if is_empty(item.text) else self._whole_number(value, key, item.text.strip(), least=0)
+    def _side(self, value: Value, item: Any) -> int | None:
+        return None if is_empty(item.text) else self._whole_number(value, MASK_PARTS["window"].side, item.text.strip())
 
     # ---- labels
 
@@ -332,17 +322,3 @@ class _Builder:
                 raise value.error(f"found {describe(item)}, expected one label; {mend}", key, (index,))
             labels.append(item.text)
         return tuple(labels)
-
-
-def _names(key: str) -> tuple[str, ...]:
-    """What the word under a key may be."""
-    from attn_cli.engine.modes import MODES
-    from attn_cli.engine.scores import SCORES
-
-    return {
-        "score": tuple(SCORES),
-        "mode": tuple(MODES),
-        "weights_layout": ("in_out", "out_in"),
-        "vectors": ("rows", "columns"),
-        "dtype": ("float64", "float32"),
-    }[key]

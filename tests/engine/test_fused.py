@@ -191,7 +191,7 @@ def test_a_value_row_masked_for_every_query_may_hold_nan(mode, tiling):
     closing = np.zeros((N, M))
     closing[:, -1] = -np.inf
     agree(Problem(Q=numbers(N, D), K=numbers(M, D), V=v, mode=mode, bias=closing))
-    with pytest.raises(InputError, match="nan in row 13"):
+    with pytest.raises(InputError, match=r"V\[13,1\]: found nan"):
         attention(numbers(N, D), numbers(M, D), v, mode=mode, mask={"causal": True, "offset": 2})
 
 
@@ -258,22 +258,22 @@ def test_a_mask_is_a_word_an_array_or_a_mapping():
         ({"k": numbers(1, M, D)}, "K: is 1 × 13 × 4, expected 2 axes, as Q has"),
         ({"q": numbers(N, D).astype(complex)}, "Q: holds complex128, expected real numbers"),
         ({"q": np.full((N, D), np.nan)}, "Q[1,1]: found nan, expected a finite number"),
-        ({"score": "additiv"}, "score: no score function 'additiv' (did you mean 'additive'?)"),
+        ({"score": "additiv"}, "score: found 'additiv' (did you mean 'additive'?)"),
         ({"score": "general"}, "general: W is missing"),
-        ({"mode": "softmax"}, "mode: no mode 'softmax'"),
-        ({"temperature": 0}, "temperature: is 0, expected a number greater than 0"),
-        ({"mask": "causl"}, "mask: is 'causl', expected 'causal', an array or a mapping"),
+        ({"mode": "softmax"}, "mode: found 'softmax' (did you mean 'soft'?)"),
+        ({"temperature": 0}, "temperature: found 0, expected a number greater than 0"),
+        ({"mask": "causl"}, "mask: found 'causl' (did you mean 'causal'?), expected causal, a matrix of 1 and 0, or a mapping"),
         ({"mask": {"causl": True}}, "mask: has no part 'causl' (did you mean 'causal'?)"),
-        ({"mask": {"causal": 1}}, "mask: causal is 1, expected true or false"),
-        ({"mask": {"lengths": 2.5}}, "mask: lengths is 2.5, expected a whole number"),
-        ({"mask": {"window": -1}}, "mask: window is -1, expected"),
-        ({"mask": {"window": [1, 2, 3]}}, "mask: window is [1, 2, 3], expected"),
+        ({"mask": {"causal": 1}}, "mask.causal: found 1, expected true or false"),
+        ({"mask": {"lengths": 2.5}}, "mask.lengths: found 2.5, expected a whole number"),
+        ({"mask": {"window": -1}}, "mask.window: found -1, expected a whole number from 0"),
+        ({"mask": {"window": [1, 2, 3]}}, "mask.window: found [1, 2, 3], expected"),
         ({"mask": {"lengths": 14}}, "mask: lengths is 14, expected a whole number from 0 to 13"),
         ({"mask": np.ones((M, N))}, "mask: is 13 × 11, expected 11 × 13"),
-        ({"mask": np.where(np.tri(N, M), 0, -np.inf)}, "mask: holds -inf, expected 0, 1, true or false; to add numbers"),
+        ({"mask": np.where(np.tri(N, M), 0, -np.inf)}, "mask[1,2]: found -inf, expected 1 and 0, or true and false"),
         ({"bias": np.ones((M, N))}, "bias: is 13 × 11, expected 11 × 13"),
-        ({"bias": np.ones((N, M), bool)}, "bias: holds bool, expected numbers (true or false belongs in mask)"),
-        ({"bias": np.full((N, M), np.inf)}, "bias[1,1]: found inf, expected a number or -inf"),
+        ({"bias": np.ones((N, M), bool)}, "bias: found true and false, expected real numbers (true and false belong in mask)"),
+        ({"bias": np.full((N, M), np.inf)}, "bias[1,1]: found inf, expected a finite number or -inf"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

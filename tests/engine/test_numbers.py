@@ -102,9 +102,9 @@ def test_very_many_scores_just_below_the_limit_do_not_overflow_their_sum(dtype):
     assert solve(Problem(scores=s, dtype=dtype))["weights"].sum() == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64", "bool"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
 def test_whole_numbers_never_wrap_around(dtype):
-    large = {"uint8": 255, "int8": -128, "int32": 2**31 - 1, "int64": 2**62, "bool": 1}[dtype]
+    large = {"uint8": 255, "int8": -128, "int32": 2**31 - 1, "int64": 2**62}[dtype]
     x = np.full((2, 3), large, dtype=dtype)
     products = solve(Problem(X=x))["products"]
     assert products == pytest.approx(np.full((2, 2), 3 * float(large) ** 2), rel=1e-12)
@@ -219,9 +219,9 @@ def test_scores_that_overflow_on_their_way_to_the_mode_are_refused(mode_name, ch
     ("changes", "said"),
     [
         ({"V": [[1.0], [1e39]]}, r"V\[2,1\]: found 1e\+39, which is more than float32 can hold"),
-        ({"temperature": 1e-300}, "temperature: is 1e-300, which float32 cannot hold"),
-        ({"scale": -1e39}, r"scale: is -1e\+39, which float32 cannot hold"),
-        ({"softcap": 1e39}, r"softcap: is 1e\+39, which float32 cannot hold"),
+        ({"temperature": 1e-300}, "temperature: found 1e-300, which float32 cannot hold"),
+        ({"scale": -1e39}, r"scale: found -1e\+39, which float32 cannot hold"),
+        ({"softcap": 1e39}, r"softcap: found 1e\+39, which float32 cannot hold"),
     ],
     ids=str,
 )

@@ -45,7 +45,7 @@ def test_a_new_score_function_computes_with_its_parameters(toy):
 
 
 def test_a_new_score_function_is_listed_in_errors(toy):
-    with pytest.raises(InputError, match=r"no score function 'double' \(did you mean 'doubled'\?\); there are scaled, .*, doubled"):
+    with pytest.raises(InputError, match=r"score: found 'double' \(did you mean 'doubled'\?\), expected one of scaled, .*, doubled"):
         solve(Problem(Q=[[1]], K=[[1]], score="double"))
 
 

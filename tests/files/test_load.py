@@ -237,11 +237,11 @@ def test_a_mask_is_true_and_false_or_one_and_zero(here):
         ),
         (
             "X: [[1]]\nmask: {causal: true, offset: -9223372036854775808}\n",
-            "p.yaml:2:30: mask.offset: is -9223372036854775808, expected a number of tokens, at most 9007199254740992",
+            "p.yaml:2:30: mask.offset: found '-9223372036854775808', expected a whole number, at most 9007199254740992",
         ),
         (
             "X: [[1]]\nmask: {window: [1, 99999999999999999999]}\n",
-            "p.yaml:2:16: mask.window: is 99999999999999999999, expected a number of tokens, at most 9007199254740992",
+            "p.yaml:2:16: mask.window: found '99999999999999999999', expected a whole number from 0, at most 9007199254740992",
         ),
         (
             "mask: [[0, -inf]]\n",
@@ -255,7 +255,7 @@ def test_a_mask_is_true_and_false_or_one_and_zero(here):
         ),
         ("mask: {causal: yes}\n", "p.yaml:1:16: mask.causal: found 'yes', expected true or false"),
         ("heads: 2.5\n", "p.yaml:1:8: heads: found '2.5', expected a whole number from 1"),
-        ("heads: [2]\n", "p.yaml:1:8: heads: found a list of 1, expected a whole number"),
+        ("heads: [2]\n", "p.yaml:1:8: heads: found a list of 1, expected a whole number from 1"),
         (
             "temperature: 0\n",
             "p.yaml:1:14: temperature: found '0', expected a number greater than 0; for all weight on one key use mode: hard",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -30,16 +31,16 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.attention import raw_scores, refuse_overflow
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.large.threads import cores, one_thread_each
-from attn_cli.engine.masks import Head, allowed, as_mask, cells, fitted, part, penalty_of, reach, shape_text
+from attn_cli.engine.masks import Head, allowed, cells, part, penalty_of, reach
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Mask, Problem
-from attn_cli.engine.shapes import Sizes, plan
+from attn_cli.engine.problem import Array, Mask, Problem, Sizes, as_mask, shape_text
+from attn_cli.engine.shapes import ROWS, plan
 from attn_cli.engine.steps import Recorder
 from attn_cli.errors import InputError
 
-ROWS, KEYS = 384, 384
-"""Queries in a block and keys in a tile: both products are large enough to run at full speed and to make up for the calls
+KEYS = ROWS
+"""Keys in a tile, as many as queries in a block: both products are large enough to run at full speed and to make up for the calls
 between them, OpenBLAS adds up 384 numbers as two chains of 192, which lose less to rounding than one, and as blocks and
 tiles are alike, all of a causal mask's diagonal is one triangle."""
 HIDDEN = 1 << 17
@@ -87,12 +88,11 @@ def attention(
         softcap=softcap,
         parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
         mask=as_mask(mask),
-        bias=None if bias is None else np.asarray(bias),
+        bias=bias,
         seed=seed,
         dtype=dtype,
     )
-    problem, sizes = planned(problem)
-    out = Work(problem, sizes, *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
+    out = Work(problem, plan(problem), *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
     out = out if arrays["Q"].ndim == 3 else out[0]
     return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
 
@@ -105,7 +105,7 @@ def _dtype(arrays: Mapping[str, Array]) -> str:
             raise InputError(f"holds {array.dtype}, expected real numbers", key=name)
         if array.ndim not in (2, 3) or array.ndim != arrays["Q"].ndim:
             expected = "n × d or h × n × d" if name == "Q" else f"{arrays['Q'].ndim} axes, as Q has"
-            raise InputError(f"is {shape_text(array) or 'one number'}, expected {expected}", key=name)
+            raise InputError(f"is {shape_text(array.shape) or 'one number'}, expected {expected}", key=name)
     return "float32" if np.result_type(*arrays.values()) in (np.float16, np.float32) else "float64"
 
 
@@ -115,54 +115,6 @@ def with_heads(x: Array) -> Array:
 
 def _index(head: Head) -> int | slice:
     return slice(None) if head is None else head
-
-
-def planned(problem: Problem) -> tuple[Problem, Sizes]:
-    """A problem that fits together, its mask's matrices as bool, and its sizes: as `plan`, without n × m arrays on the way."""
-    v, mask = problem.V, problem.mask
-    missing = v is not None and bool(np.isnan(v).any())
-    readable = np.where(np.isnan(v), 0, v) if v is not None and missing else v
-    sizes = plan(replace(problem, mask=None, bias=None, V=readable))
-    _check_bias(problem, sizes)
-    if mask is not None:
-        allowed(Mask(lengths=mask.lengths), sizes.h, 1, sizes.m)
-        matrices = {name: getattr(mask, name) for name in ("keep", "drop") if getattr(mask, name) is not None}
-        for name, matrix in matrices.items():
-            matrices[name] = fitted(matrix, sizes.h, sizes.n, sizes.m, problem.vectors == "columns").astype(bool, copy=False)
-        problem = replace(problem, mask=replace(mask, **matrices))
-    if missing:
-        _check_masked_values(problem, sizes)
-    return problem, sizes
-
-
-def _check_bias(problem: Problem, sizes: Sizes) -> None:
-    bias, (h, n, m) = problem.bias, (sizes.h, sizes.n, sizes.m)
-    if bias is None:
-        return
-    if bias.shape not in ((n, m), (h, n, m)):
-        raise InputError(f"is {shape_text(bias)}, expected {n} × {m}" + (f" or {h} × {n} × {m}" if h > 1 else ""), key="bias")
-    if bias.dtype.kind not in "fiu":
-        raise InputError(f"holds {bias.dtype}, expected numbers (true or false belongs in mask)", key="bias")
-    if not bias.max() < np.inf:
-        at = tuple(int(i) for i in np.argwhere(~(bias < np.inf))[0])
-        raise InputError(f"found {bias[at]}, expected a number or -inf", key="bias", cell=at)
-
-
-def _check_masked_values(problem: Problem, sizes: Sizes) -> None:
-    """Only a value row that is masked for every query may hold NaN."""
-    assert problem.V is not None
-    missing = np.isnan(problem.V).any(axis=-1).reshape(-1, sizes.m).any(axis=0)
-    for i in range(0, sizes.n, ROWS):
-        rows = slice(i, min(i + ROWS, sizes.n))
-        read = np.ones((1, sizes.m), bool)
-        if problem.mask is not None:
-            read = allowed(part(problem.mask, None, rows, slice(0, sizes.m)), sizes.h, rows.stop - i, sizes.m)
-        if problem.bias is not None:
-            read = read & (problem.bias[..., rows, :] > -np.inf)
-        wrong = missing & read.reshape(-1, sizes.m).any(axis=0)
-        if wrong.any():
-            row = int(np.argmax(wrong)) + 1
-            raise InputError(f"found nan in row {row}; only a value row that is masked for every query may hold NaN", key="V")
 
 
 # ------------------------------------------------------------------ scores that fall apart into a query's and a key's part
@@ -263,8 +215,9 @@ class Work:
     @cached_property
     def drawing(self) -> Problem:
         """The problem with one source of random numbers for all blocks: default_rng hands a generator back as it is."""
-        rng: Any = np.random.default_rng(self.problem.seed)
-        return replace(self.problem, seed=rng)
+        drawing = copy(self.problem)
+        object.__setattr__(drawing, "seed", np.random.default_rng(self.problem.seed))
+        return drawing
 
     @property
     def parameters(self) -> Mapping[str, Array]:

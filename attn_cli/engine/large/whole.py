@@ -11,12 +11,12 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import after_heads, cut, project, refuse_overflow, solve
 from attn_cli.engine.expression import symbol
-from attn_cli.engine.large.tiles import ROWS, Work, planned, with_heads
-from attn_cli.engine.masks import allowed, cells, part, reach
+from attn_cli.engine.large.tiles import Work, with_heads
+from attn_cli.engine.masks import reach
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Mask, Problem
+from attn_cli.engine.problem import Array, Mask, Problem, Sizes
 from attn_cli.engine.remarks import labels, remarks_on_long, settings
-from attn_cli.engine.shapes import Sizes
+from attn_cli.engine.shapes import open_rows, plan
 from attn_cli.engine.steps import Recorder, Trace
 from attn_cli.errors import InputError
 
@@ -30,29 +30,29 @@ def output_only(problem: Problem) -> Array:
 def solve_long(problem: Problem) -> Trace:
     """Work a problem of many tokens: as `solve`, but without the steps that have a number for each query and key."""
     problem = problem.as_dtype()
-    whole, sizes = planned(problem)
+    sizes = plan(problem)
     if sizes.d_v is None:
         raise InputError("there is no output without values; give V, or X to make them from")
     record = Recorder(problem.vectors == "columns", sizes.h > 1)
 
     def step(name: str, count: int) -> Named:
-        return record(name, cut(project(name, whole), count, sizes.h))
+        return record(name, cut(project(name, problem), count, sizes.h))
 
     given = problem.scores is not None
     q = None if given else with_heads(step("Q", sizes.h).value)
     k = None if given else with_heads(step("K", sizes.kv_heads).value)
     v = step("V", sizes.kv_heads)
-    made = Work(whole, sizes, q, k, with_heads(v.value)).output()
+    made = Work(problem, sizes, q, k, with_heads(v.value)).output()
     formula = op.weighted.formula(symbol("Aₕ", "A_h") if sizes.h > 1 else symbol("A"), v.expr)
     result = after_heads(Named(made if sizes.h > 1 else made[0], formula), problem, sizes, record)
     refuse_overflow({"output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return trace.with_notes(remarks_on_long(trace, empty_rows(whole, sizes)))
+    return trace.with_notes(remarks_on_long(trace, empty_rows(problem, sizes)))
 
 
 def empty_rows(problem: Problem, sizes: Sizes) -> Array:
-    """The (head and) query of each row that may attend to nothing, as `np.argwhere` has them; the problem's mask is of bool."""
+    """The (head and) query of each row that may attend to nothing, as `np.argwhere` has them."""
     mask, bias = problem.mask, problem.bias
     if mask is None and bias is None:
         return np.empty((0, 2 if sizes.h > 1 else 1), int)
@@ -62,13 +62,7 @@ def empty_rows(problem: Problem, sizes: Sizes) -> Array:
         end = sizes.m if mask.lengths is None else mask.lengths
         found[:] = np.maximum(at - before, 0) >= np.minimum(at + after + 1, end)
     else:
-        for i in range(0, sizes.n, ROWS):
-            rows, keys = slice(i, min(i + ROWS, sizes.n)), slice(0, sizes.m)
-            may = np.ones((1, sizes.m), bool)
-            if mask is not None:
-                may = allowed(part(mask, None, rows, keys), sizes.h, rows.stop - i, sizes.m)
-            if bias is not None:
-                may = may & (cells(bias, None, rows, keys) > -np.inf)
+        for rows, may in open_rows(problem, sizes):
             found[:, rows] = ~may.any(axis=-1)
     return np.argwhere(found if sizes.h > 1 else found[0])
 
@@ -83,7 +77,7 @@ def long_steps(problem: Problem) -> list[str]:
 
 def _least(problem: Problem) -> Problem:
     """A problem of the same settings and widths, with one query and one key, all of whose numbers are 0."""
-    _, sizes = planned(problem)
+    sizes = plan(problem)
     token_axes = {"X": [-2], "context": [-2], "Q": [-2], "K": [-2], "V": [-2], "scores": [-2, -1], "bias": [-2, -1]}
     arrays: dict[str, Any] = {}
     for name in problem.given(*token_axes):
@@ -98,7 +92,7 @@ def _least(problem: Problem) -> Problem:
 
 def full_bytes(problem: Problem, steps: Sequence[str]) -> int:
     """About how many bytes `solve` would hold for these n × m steps of a problem: what to weigh against a memory budget."""
-    _, sizes = planned(problem)
+    sizes = plan(problem)
     arrays = float(len([name for name in steps if name not in ("hidden", "row_sums")]))
     arrays += problem.mode == "gumbel"  # noise
     arrays += 1  # what is needed on the way and for the notes
