@@ -218,6 +218,10 @@ def _exp(x: float) -> float:
         return math.inf
 
 
+def _log(x: float) -> float:
+    return math.log(x) if x else -math.inf
+
+
 def _plus(*terms: float) -> float:
     return math.fsum(terms) if all(map(math.isfinite, terms)) else sum(terms)
 
@@ -323,6 +327,14 @@ OPERATORS: dict[str, Operator] = {
     ),
     "exp": _function("exp", r"\exp", _exp),
     "tanh": _function("tanh", r"\tanh", math.tanh),
+    "log": _function("log", r"\log", _log),
+    "power": Operator(
+        POSTFIX,
+        lambda e, part, fold: f"{part(e.args[0], ATOM)}^{part(e.args[1], ATOM)}",
+        lambda e, part, fold: f"{{{part(e.args[0], ATOM)}}}^{{{part(e.args[1])}}}",
+        lambda base, x: base**x,
+        _same,
+    ),
     "max": _function("max", r"\max", max),
     "row max": _function("row max", r"\operatorname{row\ max}", max, "column max"),
     "column max": _function("column max", r"\operatorname{column\ max}", max, "row max"),

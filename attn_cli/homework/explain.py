@@ -14,9 +14,11 @@ from attn_cli.engine.steps import Instead, Trace, turned
 from attn_cli.engine.training import again
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import near
-from attn_cli.homework.mistakes import MISTAKES, Scene, rescaled
+from attn_cli.homework.mistakes import MISTAKES, Scene
+from attn_cli.homework.mistakes.scale import divided_by
 from attn_cli.homework.places import Placed
-from attn_cli.homework.verdicts import MISSING, WRONG, Replacements, Work, rounded_step
+from attn_cli.homework.replacements import Replacements
+from attn_cli.homework.verdicts import MISSING, WRONG, Work, rounded_step
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
@@ -61,12 +63,11 @@ class Book:
 
     def __post_init__(self) -> None:
         scene = Scene(self.truth)
-        for code, entries in MISTAKES.items():
-            for entry in entries:
-                for instead in entry.variants(scene):
-                    values = self._worked(instead)
-                    if values is not None:
-                        self.variants.append(Variant(code, instead, entry.beside, values))
+        for mistake in MISTAKES.entries():
+            for instead in mistake.variants(scene):
+                values = self._worked(instead)
+                if values is not None:
+                    self.variants.append(Variant(mistake.code, instead, mistake.beside, values))
 
     def _worked(self, instead: Replacements) -> Mapping[str, Array] | None:
         """Every step's value up to where the shapes no longer fit; None where the mistake is none."""
@@ -248,7 +249,7 @@ class Book:
             if len(hidden) > 1:
                 yield from ({name: coarse[name]} for name in hidden)
         for some in range(decimals, COARSEST, -1):  # √d_k is no step, so nothing else rounds it to so many digits as the answer has
-            yield from rescaled(Scene(self.truth), round(float(np.sqrt(self.truth.sizes.d_k or 0)), some))
+            yield from divided_by(Scene(self.truth), round(float(np.sqrt(self.truth.sizes.d_k or 0)), some))
 
     # ------------------------------------------------------------------ the smallest description
     def _across(self, placed: Placed) -> list[str]:

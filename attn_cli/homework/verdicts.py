@@ -25,6 +25,7 @@ from attn_cli.engine.steps import MAY_CLOSE, Instead, Trace
 from attn_cli.engine.training import again
 from attn_cli.homework.claims import Answer, near, rounded, units
 from attn_cli.homework.places import ORDER, Placed, place
+from attn_cli.homework.replacements import Replacements, minus_max
 
 MISSING, RIGHT, ROUNDED, CARRIED, WRONG = range(5)
 VERDICTS = ("missing", "right", "rounded", "carried", "wrong")
@@ -44,8 +45,6 @@ FEW, MANY, MOVES = 30, 300, 12
 """Beyond so few cells in one step, moves for all of them at once are tried first, at most so many. One by one the gradients of so many
 cells are tried, or of so few in a step of very many."""
 VERY_MANY = 10_000
-
-Replacements = Mapping[str, Instead]
 
 
 @dataclass(frozen=True, eq=False)
@@ -586,25 +585,3 @@ def _slopes(made: Named, g: Array, widths: Mapping[str, Array], given: Mapping[s
 
     backward(made, op.given("one", g, symbol("1")), cut)
     return slopes
-
-
-@dataclass(frozen=True)
-class Finite(op.Elementwise):
-    """Masked scores as 0."""
-
-    op: str = "max"
-
-    def value(self, *arrays: Array) -> Array:
-        return np.where(np.isfinite(arrays[0]), arrays[0], 0.0)
-
-    def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
-        return (op.revalued(g, np.where(np.isfinite(out.operands[0].value), g.value, 0.0)),)
-
-
-def minus_max(made: Named, rows: Array | None = None) -> Named:
-    """exp(S − row maximum), in some rows if they are said."""
-    scores = made.operands[0]
-    first = np.argmax(scores.value, axis=-1)[..., None]
-    top = Finite()(op.Reindex(lambda a: np.take_along_axis(a, first, -1), "row max")(scores))
-    use = op.given("rows", np.ones(first.shape) if rows is None else rows[..., None].astype(float), symbol("1"))
-    return op.exp(op.subtract(scores, op.multiply(top, use)))

@@ -29,5 +29,5 @@ def test_what_compute_writes_check_marks_all_right(sample, form, tmp_path):
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_every_known_mistake_touches_only_steps_that_are_there(sample):
     trace = solve(load(str(sample)).problem)
-    touched = [name for entries in MISTAKES.values() for entry in entries for variant in entry.variants(Scene(trace)) for name in variant]
+    touched = [name for entry in MISTAKES.entries() for variant in entry.variants(Scene(trace)) for name in variant]
     assert [name for name in touched if name not in trace] == []

@@ -1,0 +1,154 @@
+"""Mistakes between the scores and the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attn_cli.engine import operations as op
+from attn_cli.engine.attention import closed
+from attn_cli.engine.expression import constant, symbol
+from attn_cli.engine.operations import Named
+from attn_cli.homework.mistakes.operations import in_one_row, logarithm, moved, over_rows, shaped, sigmoid, turn
+from attn_cli.homework.mistakes.registry import MISTAKES, Variants
+from attn_cli.homework.mistakes.scene import Kept, Scene
+from attn_cli.homework.replacements import Finite, minus_max, needed, to_the_power
+
+
+@MISTAKES.register()
+def softmax_columns(scene: Scene) -> Variants:
+    """Along the other axis."""
+
+    def along_the_other(made: Named) -> Named:
+        if isinstance(made.operation, op.Softmax):
+            return turn(over_rows(turn(made.operands[0])))
+        return turn(scene.weights(turn(scene.received(made))))
+
+    yield {"weights": along_the_other}
+    if scene.has("row_sums"):
+        yield {"row_sums": lambda made: op.row_sum(turn(made.operands[0]))}
+
+
+@MISTAKES.register()
+def softmax_all(scene: Scene) -> Variants:
+    """Over the whole matrix at once."""
+
+    def at_once(made: Named) -> Named:
+        if isinstance(made.operation, op.Softmax):
+            return shaped(over_rows(in_one_row(made.operands[0])), made.value.shape)
+        return shaped(scene.weights(in_one_row(scene.received(made))), made.value.shape)
+
+    yield {"weights": at_once}
+    if scene.has("row_sums"):
+
+        def total(made: Named) -> Named:
+            whole = op.row_sum(in_one_row(made.operands[0]))
+            return moved(whole, lambda a: np.broadcast_to(a, made.value.shape))
+
+        yield {"row_sums": total}
+
+
+@MISTAKES.register()
+def not_normalised(scene: Scene) -> Variants:
+    """Exponentials taken as weights, of the scores or of those less their row's maximum."""
+    if scene.has("exponentials"):
+        yield {"weights": lambda made: made.operands[0]}
+        yield {"weights": lambda made: minus_max(made.operands[0])}
+
+
+@MISTAKES.register()
+def no_exponentials(scene: Scene) -> Variants:
+    """Scores divided by their sum."""
+    if scene.has("exponentials"):
+        yield {"weights": lambda made: over_rows(Finite()(scene.received(made)))}
+        yield {"exponentials": lambda made: Finite()(made.operands[0])}
+
+
+@MISTAKES.register()
+def softmax_twice(scene: Scene) -> Variants:
+    if scene.has("exponentials"):
+        yield {"weights": scene.weights}
+
+
+@MISTAKES.register()
+def log_softmax(scene: Scene) -> Variants:
+    if scene.has("exponentials"):
+        yield {"weights": logarithm}
+
+
+@MISTAKES.register("sigmoid")
+def sigmoid_for_softmax(scene: Scene) -> Variants:
+    if scene.has("exponentials"):
+        yield {"weights": lambda made: sigmoid(scene.received(made))}
+
+
+@MISTAKES.register()
+def negative_exponent(scene: Scene) -> Variants:
+    """exp(−S)"""
+    if scene.has("exponentials"):
+        yield {"exponentials": lambda made: op.multiply(op.exp(op.times(constant(-1))(Finite()(made.operands[0]))), _where_open(made))}
+
+
+def _where_open(made: Named) -> Named:
+    """1 where the score of an exponential is open, 0 where it is masked."""
+    return op.given("open", np.isfinite(made.operands[0].value).astype(made.value.dtype), symbol("M"))
+
+
+@MISTAKES.register()
+def base_2(scene: Scene) -> Variants:
+    if scene.has("exponentials"):
+        yield {"exponentials": to_the_power(2)}
+
+
+@MISTAKES.register()
+def base_10(scene: Scene) -> Variants:
+    if scene.has("exponentials"):
+        yield {"exponentials": to_the_power(10)}
+
+
+@MISTAKES.register()
+def hard_for_soft(scene: Scene) -> Variants:
+    if scene.problem.mode != "hard":
+        yield {"weights": lambda made: scene.weights(scene.received(made), "hard")}
+
+
+@MISTAKES.register()
+def soft_for_hard(scene: Scene) -> Variants:
+    if scene.problem.mode != "soft":
+        yield {"weights": lambda made: scene.weights(scene.received(made), "soft")}
+
+
+@MISTAKES.register()
+def argmin(scene: Scene) -> Variants:
+    """All weight on the smallest score of the keys that may be attended."""
+
+    def smallest(made: Named) -> Named:
+        s = scene.received(made)
+        return op.OneHot()(op.Close(np.isfinite(s.value))(op.times(constant(-1))(s)))
+
+    if scene.problem.mode == "hard":
+        yield {"weights": smallest}
+
+
+@MISTAKES.register(beside=True)
+def unscaled_softmax(scene: Scene) -> Variants:
+    """Scores right, weights from the unscaled ones."""
+    if scene.has("products"):
+        yield {"weights": lambda made: scene.weights(scene.tempered(closed(needed(made, "products"), scene.problem, scene.sizes, Kept())))}
+
+
+@MISTAKES.register()
+def temperature_ignored(scene: Scene) -> Variants:
+    if scene.has("tempered"):
+        yield {"tempered": lambda made: made.operands[0]}
+
+
+@MISTAKES.register("temperature_ignored", beside=True)
+def temperature_ignored_in_weights(scene: Scene) -> Variants:
+    if scene.has("tempered"):
+        yield {"weights": lambda made: scene.weights(needed(made, "scores"))}
+
+
+@MISTAKES.register()
+def temperature_multiplied(scene: Scene) -> Variants:
+    if scene.has("tempered"):
+        yield {"tempered": lambda made: op.times(symbol("T", number=scene.problem.temperature))(made.operands[0])}
