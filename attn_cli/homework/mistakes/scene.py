@@ -13,8 +13,7 @@ from attn_cli.engine.attention import affine, closed, cut, output, project, raw_
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.problem import Sizes
+from attn_cli.engine.problem import Array, Problem, Sizes
 from attn_cli.engine.steps import Instead, Recorder, Trace
 from attn_cli.homework.replacements import before, needed
 
