@@ -6,6 +6,7 @@ The order is fixed: products, scale, softcap, bias, mask, temperature, mode (Vas
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def solve(
         refuse_overflow({"weights": a, "output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return trace.with_notes(remarks(trace)) if ours else trace
+    return replace(trace, notes=(*problem.notes, *remarks(trace))) if ours else trace
 
 
 def refuse_overflow(made: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:

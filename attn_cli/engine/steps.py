@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -177,54 +179,32 @@ def turned(name: str, value: Array) -> Array:
     return value if value.ndim < 2 else np.swapaxes(value, -1, -2)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """A worked problem. `trace["weights"]` is the array of a step."""
+    """A worked problem. `trace["weights"]` is the array of a step, and so is `trace["A"]`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        sizes: Sizes,
-        steps: tuple[Step, ...],
-        settings: Mapping[str, Any],
-        query_labels: tuple[str, ...],
-        key_labels: tuple[str, ...],
-        result: Named,
-        notes: tuple[Note, ...] = (),
-        gradients: Mapping[str, Array] = MappingProxyType({}),
-    ):
-        self.problem, self.sizes, self.steps, self.notes = problem, sizes, steps, notes
-        self._named = {step.name: step for step in steps}
-        self.settings = settings
-        """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
-        self.query_labels, self.key_labels = query_labels, key_labels
-        self.result = result
-        """The last step of the forward pass: the output, or the weights where there are no values."""
-        self.gradients = gradients
-        """After a backward pass: the gradient with respect to each step and input, by its name, in the layout of the problem."""
+    problem: Problem
+    sizes: Sizes
+    steps: tuple[Step, ...]
+    settings: Mapping[str, Any]
+    """What was chosen, given or by default: score, mode, scale, heads, n, m, d_k, …"""
+    query_labels: tuple[str, ...]
+    key_labels: tuple[str, ...]
+    result: Named
+    """The last step of the forward pass: the output, or the weights where there are no values."""
+    notes: tuple[Note, ...] = ()
+    """What the reader of the file has to say, then what the numbers give cause for."""
+    gradients: Mapping[str, Array] = field(default_factory=dict)
+    """After a backward pass: the gradient with respect to each step and input, by its name, in the layout of the problem."""
 
     def __repr__(self) -> str:
         title = f" {self.problem.title!r}" if self.problem.title else ""
         steps = ", ".join(f"{step.name} {shape_text(step.value.shape)}" for step in self.steps)
         return f"<Trace{title}: {self.sizes.n} queries, {self.sizes.m} keys; {steps}>"
 
-    def with_notes(self, notes: tuple[Note, ...]) -> Trace:
-        return Trace(
-            self.problem, self.sizes, self.steps, self.settings, self.query_labels, self.key_labels, self.result, notes, self.gradients
-        )
-
-    def extended(self, steps: tuple[Step, ...], gradients: Mapping[str, Array]) -> Trace:
-        """The same with the steps of a backward pass after it."""
-        return Trace(
-            self.problem,
-            self.sizes,
-            (*self.steps, *steps),
-            self.settings,
-            self.query_labels,
-            self.key_labels,
-            self.result,
-            self.notes,
-            gradients,
-        )
+    @cached_property
+    def _named(self) -> dict[str, Step]:
+        return {step.name: step for step in self.steps}
 
     def __getitem__(self, name: str) -> Array:
         """Raises InputError that lists the steps when there is none of that name."""
@@ -237,10 +217,12 @@ class Trace:
         return iter(self.steps)
 
     def step(self, name: str) -> Step:
-        if name in self._named:
-            return self._named[name]
-        names = list(self._named)
-        raise InputError(f"no step {name!r} here{did_you_mean(name, names)}; there are {', '.join(names)}")
+        """The step of that name, or of that symbol. Raises InputError that lists the steps when there is none."""
+        found = self._named.get(name) or self._named.get(step_name(name) or "")
+        if found is None:
+            names = list(self._named)
+            raise InputError(f"no step {name!r} here{did_you_mean(name, names)}; there are {', '.join(names)}")
+        return found
 
 
 Instead = Callable[[Named], Named]

@@ -6,6 +6,7 @@ The steps of the forward pass come first; then dO, and what they were, backwards
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,8 +64,8 @@ def differentiate(
     gradients = {name: _as_shown(name, gradient.value, trace) for name, gradient in found.items() if gradient_of(name) in names}
     if not (given or nudge or instead):
         refuse_overflow({f"gradient of {name}": gradient for name, gradient in found.items()}, problem)
-    whole = trace.extended(tuple(steps), gradients)
-    return whole if given or nudge or instead else whole.with_notes((*trace.notes, *_remarks(whole)))
+    whole = replace(trace, steps=(*trace.steps, *steps), gradients=gradients)
+    return whole if given or nudge or instead else replace(whole, notes=(*trace.notes, *_remarks(whole)))
 
 
 def again(

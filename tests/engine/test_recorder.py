@@ -1,11 +1,16 @@
 """`given`, `nudge` and `instead`: somebody else's numbers, small shifts, and mistakes, in the same engine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import solve
+from attn_cli.engine.large.whole import solve_long
+from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Mask, Problem
+from attn_cli.errors import InputError
 
 PROBLEM = Problem(X=np.array([[1.0, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]]))
 OURS = solve(PROBLEM)
@@ -91,3 +96,17 @@ def test_with_tokens_as_columns_given_values_are_still_in_row_layout():
     theirs = np.arange(9.0).reshape(3, 3)
     trace = solve(Problem(X=PROBLEM.X, vectors="columns"), given={"weights": theirs})
     assert np.array_equal(trace["output"], (theirs @ PROBLEM.X).T)
+
+
+def test_a_step_is_found_by_its_name_or_its_symbol():
+    trace = solve(replace(PROBLEM, heads=2))
+    assert trace["A"] is trace["weights"]
+    assert (trace["O"] == trace["output"]).all()  # O is the output before it is a head's
+    with pytest.raises(InputError, match="no step 'C' here"):
+        trace["C"]
+
+
+def test_the_reader_s_notes_come_before_those_on_the_numbers():
+    note = Note("header", {"file": "x.csv"})
+    assert solve(replace(PROBLEM, notes=(note,))).notes[0] is note
+    assert solve_long(replace(PROBLEM, notes=(note,))).notes[0] is note

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from attn_cli.engine.attention import solve
@@ -47,7 +48,7 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
     if only and detail == "compute":
         return trace
     values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
-    return trace.with_notes((Note("left_out", values, warning=True), *trace.notes))
+    return replace(trace, notes=(Note("left_out", values, warning=True), *trace.notes))
 
 
 def _longest(problem: Problem) -> int:

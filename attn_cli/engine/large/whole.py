@@ -48,7 +48,7 @@ def solve_long(problem: Problem) -> Trace:
     refuse_overflow({"output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return trace.with_notes(remarks_on_long(trace, empty_rows(problem, sizes)))
+    return replace(trace, notes=(*problem.notes, *remarks_on_long(trace, empty_rows(problem, sizes))))
 
 
 def empty_rows(problem: Problem, sizes: Sizes) -> Array:
