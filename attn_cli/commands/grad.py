@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
 from attn_cli.commands.trace import Cell, Full
 from attn_cli.commands.walkthrough import File, Output, walk
+from attn_cli.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from attn_cli.engine.problem import Problem
+    from attn_cli.engine.steps import Trace
 
 app = application()
 
@@ -20,16 +29,54 @@ def run(
     output: Output = None,
     cell: Cell = None,
     full: Full = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare with central differences of the loss.")] = False,
+    estimator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For a choice: straight-through, gumbel or reinforce in place of its gradient.")
+    ] = None,
+    samples: Annotated[int, typer.Option(metavar="N", help="Samples of an estimator whose mean is told.")] = 1000,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="mean|NUMBER", help="What reinforce takes off the reward: its mean, or a number.")
+    ] = None,
 ) -> None:
     """
     \b
-    attn grad                               the worked example of the textbook, forwards and backwards
-    attn grad problem.yaml --only dS        one step of the backward pass
-    attn grad --cell 'dW_Q[1,1]'            one number, down to the inputs
+    attn grad                                  the worked example of the textbook, forwards and backwards
+    attn grad problem.yaml --only dS --verify  one step of the backward pass, and whether differences agree
+    attn grad --cell 'dW_Q[1,1]'               one number, down to the inputs
+    attn grad --mode hard --estimator reinforce --baseline mean
 
     Print the backward pass of an attention problem with the arithmetic of its cells. `upstream` in the file is the
     gradient of the loss with respect to the output; without it the loss is the sum of the output.
     """
-    from attn_cli.engine.training import differentiate
 
-    walk(file, settings, matrices, reading, look, output, "trace", cell or (), full, differentiate)
+    def work(problem: Problem) -> Trace:
+        from attn_cli.engine.differences import verified
+        from attn_cli.engine.estimators import estimate
+        from attn_cli.engine.training import differentiate
+
+        if estimator is None:
+            if baseline is not None:
+                raise UsageError("--baseline belongs to --estimator reinforce, which is not asked for")
+            trace = differentiate(problem)
+            return verified(trace) if verify else trace
+        if verify:
+            raise UsageError("--verify: an estimate is not the slope of the loss, so there is nothing to compare; leave out --estimator")
+        return estimate(problem, estimator, samples, _baseline(baseline, estimator, reading))
+
+    walk(file, settings, matrices, reading, look, output, "trace", cell or (), full, work)
+
+
+def _baseline(text: str | None, estimator: str, reading: Reading) -> str | float | None:
+    """`mean`, or a number in the syntax of the files."""
+    if text is None or text == "none":
+        return None
+    if estimator != "reinforce":
+        raise UsageError(f"--baseline belongs to --estimator reinforce, not to {estimator}")
+    if text == "mean":
+        return text
+    from attn_cli.files.cells import number
+
+    try:
+        return number(text, reading.decimal or ".")
+    except InputError as error:
+        raise UsageError(f"--baseline: {error.message}; or write mean") from None

@@ -173,7 +173,7 @@ class Step:
 
 def turned(name: str, value: Array) -> Array:
     """A step's or input's value in the other layout: its row and column axes change places; a head axis stays."""
-    if name in STEPS or name in GRADIENTS:
+    if name in STEPS or is_gradient(name):
         width = len(kind_of(name).axes)
         return value if width < 2 else np.swapaxes(value, value.ndim - width, value.ndim - width + 1)
     return value if value.ndim < 2 else np.swapaxes(value, -1, -2)
@@ -196,6 +196,8 @@ class Trace:
     """What the reader of the file has to say, then what the numbers give cause for."""
     gradients: Mapping[str, Array] = field(default_factory=dict)
     """After a backward pass: the gradient with respect to each step and input, by its name, in the layout of the problem."""
+    findings: Mapping[str, Any] = field(default_factory=dict)
+    """What else was found out about it, as JSON has it beside the steps: {"verify": {"largest": …}}."""
 
     def __repr__(self) -> str:
         title = f" {self.problem.title!r}" if self.problem.title else ""

@@ -72,6 +72,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         told["gradients"] = {
             name: array(value) for name, value in trace.gradients.items() if not style.only or any(step.of == name for step in shown)
         }
+    told |= {name: _plain(found) for name, found in trace.findings.items()}
     if style.cells:
         from attn_cli.render.derivation import derivations
 

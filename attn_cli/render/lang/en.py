@@ -107,6 +107,26 @@ TEXT = {
         "--estimator straight-through, gumbel or reinforce goes on"
     ),
     "note.gradient_stops": "the gradient stops at the weights: {mode} has none; --estimator goes on",
+    "note.verified": "central differences agree with the gradients to within {largest}, farthest for {input}",
+    "note.estimator_mode": "{estimator} does not go with {asked} mode, so the forward pass is worked in {mode} mode",
+    "note.estimator_straight_through": (
+        "straight-through: dS is that of the soft weights, although the forward pass chose one key; it is biased"
+    ),
+    "note.estimator_gumbel": (
+        "gumbel: the choice is replaced by the Gumbel-softmax, whose gradient is exact for one draw of the noise; "
+        "for the choice itself it is biased, the less the lower the temperature"
+    ),
+    "note.estimator_reinforce": (
+        "reinforce: dS comes from one draw, weighed by what it earned; the reward of a row, the sum of dA ∘ A, is held fixed"
+    ),
+    "note.estimate_reinforce": (
+        "over {samples} samples (seed {seed}) the mean of dS is at most {farthest} standard errors from the exact gradient of the "
+        "expected loss; the variance of one sample is {without} without a baseline and {with} with one"
+    ),
+    "note.estimate_gumbel": (
+        "over {samples} samples (seed {seed}) the mean of dS is at most {farthest} standard errors from the exact gradient of the "
+        "expected loss of the choice; more than about three show its bias"
+    ),
     "note.no_gradient": "{mode} mode chooses one key, which has no gradient; train it with REINFORCE or Gumbel-softmax",
     "note.left_out": (
         "the steps with a number for each query and key take about {needed}, more than {variable} allows ({budget}), "

@@ -103,6 +103,18 @@ TEXT = {
         "梯度止于权重：抽样会从一个键跳到另一个键，所以 dS 为零或没有定义；用 --estimator straight-through、gumbel 或 reinforce 可以继续"
     ),
     "note.gradient_stops": "梯度止于权重：{mode} 没有梯度；用 --estimator 可以继续",
+    "note.verified": "中心差分与梯度相符，最大相差 {largest}（{input}）",
+    "note.estimator_mode": "{estimator} 不适用于 {asked} 模式，所以前向按 {mode} 模式计算",
+    "note.estimator_straight_through": "straight-through（直通）：前向只选一个键，dS 却取软权重的梯度；它有偏差",
+    "note.estimator_gumbel": "gumbel：用 Gumbel-softmax 代替选择，对一次抽出的噪声其梯度是精确的；对选择本身则有偏差，温度越低偏差越小",
+    "note.estimator_reinforce": "reinforce：dS 来自一次抽样，按其所得加权；每行的奖励（dA ∘ A 之和）视为常数",
+    "note.estimate_reinforce": (
+        "{samples} 个样本（种子 {seed}）：dS 的均值与期望损失的精确梯度至多相差 {farthest} 个标准误；"
+        "单个样本的方差不用基线为 {without}，用基线为 {with}"
+    ),
+    "note.estimate_gumbel": (
+        "{samples} 个样本（种子 {seed}）：dS 的均值与该选择期望损失的精确梯度至多相差 {farthest} 个标准误；超过约三个即见其偏差"
+    ),
     "note.no_gradient": "{mode} 模式只选一个键，不可微，没有梯度；训练时用 REINFORCE 或 Gumbel-Softmax",
     "note.left_out": "每对查询与键各有一个数的步骤约需 {needed}，超过 {variable} 允许的 {budget}，因此略去：{steps}",
     "note.seed": "随机数由种子 {seed} 产生",
