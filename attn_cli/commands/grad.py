@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 app = application()
 
 
-@app.command(cls=ProblemCommand)
+class GradCommand(ProblemCommand):
+    """One whose --baseline may stand alone: then it is the best one."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        for i in reversed([i for i, text in enumerate(args) if text == "--baseline"]):
+            if args[i + 1 : i + 2] == [] or args[i + 1].startswith("--"):
+                args = [*args[: i + 1], "best", *args[i + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=GradCommand)
 @grouped
 def run(
     settings: Settings,
@@ -34,16 +44,14 @@ def run(
         str | None, typer.Option(metavar="NAME", help="For a choice: straight-through, gumbel or reinforce in place of its gradient.")
     ] = None,
     samples: Annotated[int, typer.Option(metavar="N", help="Samples of an estimator whose mean is told.")] = 1000,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="mean|NUMBER", help="What reinforce takes off the reward: its mean, or a number.")
-    ] = None,
+    baseline: Annotated[str | None, typer.Option(metavar="best|mean|NUMBER", help="What reinforce takes off the reward of a row.")] = None,
 ) -> None:
     """
     \b
     attn grad                                  the worked example of the textbook, forwards and backwards
     attn grad problem.yaml --only dS --verify  one step of the backward pass, and whether differences agree
     attn grad --cell 'dW_Q[1,1]'               one number, down to the inputs
-    attn grad --mode hard --estimator reinforce --baseline mean
+    attn grad --mode hard --estimator reinforce --baseline best
 
     Print the backward pass of an attention problem with the arithmetic of its cells. `upstream` in the file is the
     gradient of the loss with respect to the output; without it the loss is the sum of the output.
@@ -72,11 +80,11 @@ def _baseline(text: str | None, estimator: str, reading: Reading) -> str | float
         return None
     if estimator != "reinforce":
         raise UsageError(f"--baseline belongs to --estimator reinforce, not to {estimator}")
-    if text == "mean":
+    if text in ("mean", "best"):
         return text
     from attn_cli.files.cells import number
 
     try:
         return number(text, reading.decimal or ".")
     except InputError as error:
-        raise UsageError(f"--baseline: {error.message}; or write mean") from None
+        raise UsageError(f"--baseline: {error.message}; or write best or mean") from None

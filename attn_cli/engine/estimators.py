@@ -137,7 +137,7 @@ def drawn(weights: Array, rng: np.random.Generator, count: int) -> Array:
 def estimate(problem: Problem, name: str, samples: int, baseline: str | float | None) -> Trace:
     """The backward pass with an estimator in place of the mode's gradient, and what many samples of it come to.
 
-    `baseline`: a number, "mean" (what a row earns on average), or None.
+    `baseline`: a number, "mean" (what a row earns on average), "best" (of which the variance is least), or None.
     """
     known = [entry.replace("_", "-") for entry in ESTIMATORS]
     if name not in known:
@@ -176,6 +176,8 @@ def _pulled(name: str, baseline: str | float | None, g: Named, out: Named) -> tu
     b = None
     if baseline == "mean":
         b = op.row_sum_kept(op.multiply(g, soft))
+    elif baseline == "best":
+        b = op.given("baseline", baselines(Draws(out.operands[0].value, soft.value, g.value), baseline), symbol("b"))
     elif baseline is not None:
         b = op.given("baseline", np.asarray(float(baseline)), symbol("b", number=float(baseline)))
     pull = ESTIMATORS[name].function(b).pull
@@ -193,11 +195,10 @@ def sampled(trace: Trace, estimator: Estimator, count: int, baseline: str | floa
     s, d_a = trace.step(name).made.value, trace.step("dA").made.value
     draws = Draws(s, softened(s), d_a)
     exact = exact_gradient(draws)
-    mean_reward = (draws.weights * d_a).sum(-1, keepdims=True)
-    b = mean_reward if baseline == "mean" else np.full_like(mean_reward, 0.0 if baseline is None else float(baseline))
+    b = baselines(draws, baseline)
     paths: dict[str, Array | None] = {name: None} | (_paths(trace, name) if s.size <= REACHED else {})
     means, errors = _statistics(draws, estimator, count, b, trace.problem.seed, paths)
-    other = mean_reward if baseline is None else np.zeros_like(mean_reward)
+    other = baselines(draws, "best" if baseline is None else None)
     _, others = _statistics(draws, estimator, count, other, trace.problem.seed, {name: None})
     variances = [_variance(found[name], count) for found in (errors, others)]
     rows = {}
@@ -218,6 +219,21 @@ def sampled(trace: Trace, estimator: Estimator, count: int, baseline: str | floa
 def _through(cells: Array, path: Array | None) -> Array:
     """What follows from each sample of dS; without a path dS itself: (count, cells of S) -> (count, cells)"""
     return cells if path is None else cells @ path
+
+
+def baselines(draws: Draws, asked: str | float | None) -> Array:
+    """What is taken off the reward of each row: (n, 1).
+
+    The variance of p_j-weighed samples (r_j − b)·(1_j − p) is least where b weighs each reward by p_j·‖1_j − p‖².
+    """
+    p, r = draws.weights, draws.rewards
+    if asked == "best":
+        length = 1 - 2 * p + (p**2).sum(-1, keepdims=True)
+        total = (p * length).sum(-1, keepdims=True)
+        return np.asarray(np.divide((p * length * r).sum(-1, keepdims=True), total, out=np.zeros_like(total), where=total > 0))
+    if asked == "mean":
+        return np.asarray((p * r).sum(-1, keepdims=True))
+    return np.full((*p.shape[:-1], 1), 0.0 if asked is None else float(asked))
 
 
 def exact_gradient(draws: Draws) -> Array:
