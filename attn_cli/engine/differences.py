@@ -12,7 +12,7 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.attention import solve
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import MATRICES, VECTORS, Array, Problem
+from attn_cli.engine.problem import ARRAYS, Array, Problem
 from attn_cli.engine.steps import Trace, gradient_of, turned
 from attn_cli.engine.training import upstream
 
@@ -25,7 +25,7 @@ MANY = 4000
 
 def inputs(problem: Problem) -> dict[str, Array]:
     """Every array that a gradient may be asked for, by the name of its key; parameters as `additive.v`."""
-    arrays = {name: getattr(problem, name) for name in problem.given(*MATRICES, *VECTORS) if name != "upstream"}
+    arrays = {name: getattr(problem, name) for name in problem.given(*ARRAYS) if name != "upstream"}
     return arrays | {f"{score}.{name}": a for score, given in problem.parameters.items() for name, a in given.items()}
 
 

@@ -58,7 +58,7 @@ class Estimator(NamedTuple):
     """So many samples of dS with a baseline for each row: (count, n, m); None where nothing is drawn."""
 
 
-ESTIMATORS: Registry[Callable[[Named | None], Estimator]] = Registry("estimator")
+ESTIMATORS: Registry[Callable[[Named | None], Estimator]] = Registry("estimator", "estimator")
 
 
 class SoftWeights(Operation):
