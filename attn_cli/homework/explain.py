@@ -10,46 +10,49 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.problem import Array
-from attn_cli.engine.steps import Instead, Trace, turned
-from attn_cli.engine.training import again
-from attn_cli.errors import InputError
+from attn_cli.engine.steps import Trace, turned
 from attn_cli.homework.claims import near
-from attn_cli.homework.mistakes import MISTAKES, Scene
-from attn_cli.homework.mistakes.scale import divided_by
+from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen
+from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
 from attn_cli.homework.replacements import Replacements
-from attn_cli.homework.verdicts import MISSING, WRONG, Work, rounded_step
+from attn_cli.homework.verdicts import WRONG, Work, rounded_step
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
-LAST_DIGIT_DIGITS = 3
+MOST_UNITS = 3
+"""Units of the last digit. What rounding allows may lie no farther from what a mistake gives; raised, more names are false."""
+BESIDE, PER_SLIP = 8, 3
+"""Cells. Beside a mistake one cell of so many may hold a slip of its own, if the mistake gives so many others for each such cell."""
 COARSEST = 0
-"""Fewest decimals to which somebody may have rounded too early."""
+"""Decimals. Nobody is thought to have rounded to fewer too early."""
 PLAUSIBLE = 12
-"""Rounding moves no cell by more than so many units times the largest numbers about."""
+"""Units times the largest numbers about. Rounding moves no cell by more; raised, more mistakes are worked out in vain."""
 UNLIKELY = 0.25
-"""A step farther off than this, against its largest number, was not rounded too early."""
-FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
-"""What a mistake raises where its shapes do not fit together."""
+"""Of a step's largest number. A step that is farther off was not rounded too early; raised, more steps are tried for it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Variant:
-    """One way to make a known mistake."""
-
-    code: str
-    instead: Replacements
-    beside: bool
-    values: Mapping[str, Array]
-    """What every step comes to when it is made from our own numbers."""
-
-
-@dataclass(frozen=True)
-class Named:
-    """The mistake that explains a step, and the others that would."""
+class Explanation:
+    """The mistake that explains a step."""
 
     code: str
     also: tuple[str, ...] = ()
+    """Other mistakes that give the same numbers, and slips beside it."""
+    at: str | None = None
+    """The step at which a mistake of method lies, which need not have been handed in."""
+    made: Trace | None = None
+    """The problem as the mistake works it, from the numbers handed in; None where it is a slip of writing."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """How well a way to make a mistake gives what was written."""
+
+    variant: Variant
+    how: int
+    misses: Array
+    """True at the cells that it does not give."""
 
 
 @dataclass(eq=False)
@@ -62,101 +65,109 @@ class Book:
     _visible: dict[Any, list[Variant]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        scene = Scene(self.truth)
-        for mistake in MISTAKES.entries():
-            for instead in mistake.variants(scene):
-                values = self._worked(instead)
-                if values is not None:
-                    self.variants.append(Variant(mistake.code, instead, mistake.beside, values))
+        self.variants += [variant for variant in variants(self.truth) if variant.changes]
 
-    def _worked(self, instead: Replacements) -> Mapping[str, Array] | None:
-        """Every step's value up to where the shapes no longer fit; None where the mistake is none."""
-        values: dict[str, Array] = {}
-
-        def keep(name: str, mistake: Instead | None) -> Instead:
-            def kept(made: Any) -> Any:
-                made = mistake(made) if mistake else made
-                values[name] = made.value
-                return made
-
-            return kept
-
-        with np.errstate(all="ignore"):
-            try:
-                again(self.truth, instead={step.name: keep(step.name, instead.get(step.name)) for step in self.truth})
-            except FAILS:
-                if not any(name in values for name in instead):
-                    return None
-        changed = any(name not in values or not _same(values[name], self.truth.step(name).made.value) for name in instead)
-        return values if changed else None
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """At which place each step stands."""
+        return {step.name: place for place, step in enumerate(self.truth)}
 
     # ------------------------------------------------------------------ which may have happened
     def possible(self, step: str, handed: frozenset[str]) -> list[Variant]:
-        """Those at the step itself or at steps before it that were not handed in."""
+        """Those at the step itself or at steps before it that were not handed in; they may go on at later steps."""
         key = step, handed
         if key not in self._hideable:
-            before = [s.name for s in self.truth]
-            may = {name for name in before[: before.index(step)] if name not in handed} | {step}
+            earlier = {name for name, place in self.order.items() if place < self.order[step]}
+            may = (earlier - handed) | {step}
             self._hideable[key] = [
                 v
                 for v in self.variants
-                if set(v.instead) <= may and step in v.values and (not v.beside or "scores" in handed or "raw_scores" in handed)
+                if step in v.values
+                and may & set(v.instead)
+                and not (set(v.instead) & earlier) - may
+                and (not v.mistake.beside or "scores" in handed or "raw_scores" in handed)
             ]
         return self._hideable[key]
 
     def visible(self, step: str, handed: frozenset[str]) -> list[Variant]:
-        """The possible mistakes that change the step's numbers, not its shape."""
+        """The possible mistakes of method, no matters of rounding, that change the step's numbers, not its shape."""
         key = step, handed
         if key not in self._visible:
             truth = self.truth.step(step).made.value
-            possible = ((v, v.values[step]) for v in self.possible(step, handed))
-            self._visible[key] = [v for v, values in possible if values.shape == truth.shape and not _same(values, truth)]
+            methods = [v for v in self.possible(step, handed) if not v.mistake.rounding]
+            alike = [v for v in methods if v.values[step].shape == truth.shape]
+            self._visible[key] = [v for v in alike if not same(v.values[step], truth)]
         return self._visible[key]
 
     def reproduces(self, work: Work, placed: Placed) -> bool:
         """Whether a known mistake gives the whole step exactly as written, hidden steps rounded or not."""
         if not placed.fits:
             return False
-        return any(
-            self._plausible(work, placed, variant) and self._fit(work, placed, variant, HIDDEN) is not None
-            for variant in self.visible(placed.step, work.handed)
-        )
+        visible = self.visible(placed.step, work.handed)
+        return any(self._plausible(work, placed, variant) and self._fit(work, placed, variant, HIDDEN) is not None for variant in visible)
 
-    def explain(self, work: Work, placed: Placed, cells: Array) -> Named | None:
+    def explain(self, work: Work, placed: Placed, cells: Array) -> Explanation | None:
         """The simplest mistake that explains a wrong step, cells in row layout (as written where the shape is another)."""
         seen = placed if placed.fits else self._as_rows(placed)
-        codes: list[str] = []
-        if seen is not None and np.isfinite(seen.value[seen.given]).any():
-            found: list[tuple[int, str]] = []
-            for variant in self.possible(placed.step, work.handed):
-                if self._plausible(work, seen, variant):
-                    fit = self._fit(work, seen, variant, EXCUSED)
-                    if fit is not None:
-                        found.append((fit, variant.code))
-                        if placed.fits and len(variant.values) == len(self.truth.steps):
-                            work.slips.append((placed.step, variant.instead))
-            codes = [code for _, code in sorted(found, key=lambda each: each[0])]
-            described = self._described(work, seen, cells, bool(codes)) if placed.fits else self._across(seen)
-            early = ["rounded_too_early"] if placed.fits and self._too_early(work, placed) else []
-            slip = "last_digit" in described and np.sum(cells == WRONG) == 1  # whoever rounds too early is seldom off in one cell only
-            codes += [*described, *early] if slip else [*early, *described]
-        unique = tuple(dict.fromkeys(codes))
-        return Named(unique[0], unique[1:]) if unique else None
+        if seen is None or not np.isfinite(seen.value[seen.given]).any():
+            return None
+        wrong = (cells == WRONG) if placed.fits else seen.given
+        fits = self._fitting(work, seen, wrong)
+        if placed.fits:
+            whole = [fit.variant for fit in fits if not fit.misses.any() and len(fit.variant.values) == len(self.truth.steps)]
+            work.slips += [(placed.step, variant.instead) for variant in whole]
+        slips = self._slips(work, placed, seen, wrong, fits)
+        codes = tuple(dict.fromkeys([fit.variant.code for fit in fits] + slips))
+        if not fits:
+            return Explanation(codes[0], codes[1:]) if codes else None
+        instead = fits[0].variant.instead
+        return Explanation(codes[0], codes[1:], min(instead, key=self.order.__getitem__), self._made(work, instead))
 
     def untold(self, work: Work, placed: Placed) -> list[str]:
         """Known mistakes that differ from right work, but not in the digits given."""
-        variants = self.visible(placed.step, work.handed)
-        if not variants:
+        visible = self.visible(placed.step, work.handed)
+        if not visible:
             return []
         truth = self.truth.step(placed.step).made.value
         theirs, half = placed.value, np.maximum(placed.half, work.tol or 0.0)
-        stacked = np.stack([variant.values[placed.step] for variant in variants])
+        stacked = np.stack([variant.values[placed.step] for variant in visible])
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
         changed = (~near(stacked, truth, 0.0) & ~np.isnan(theirs)).reshape(len(stacked), -1).any(-1)
-        return list(dict.fromkeys(variant.code for variant, fits in zip(variants, np.atleast_1d(same & changed), strict=True) if fits))
+        return list(dict.fromkeys(variant.code for variant, fits in zip(visible, np.atleast_1d(same & changed), strict=True) if fits))
 
     # ------------------------------------------------------------------ does one fit?
+    def _fitting(self, work: Work, placed: Placed, wrong: Array) -> list[_Fit]:
+        """The mistakes that give the step, the best first; if none gives all of it, the one that gives all but a few cells."""
+        found: list[_Fit] = []
+        plausible = [v for v in self.possible(placed.step, work.handed) if self._plausible(work, placed, v)]
+        for variant in plausible:
+            how = self._fit(work, placed, variant, EXCUSED)
+            if how is not None:
+                found.append(_Fit(variant, how, np.zeros(placed.shape, bool)))
+        if any(fit.how == EXACT for fit in found):
+            found = [fit for fit in found if fit.how == EXACT]
+        if not found:
+            beside = (self._beside(work, placed, variant, wrong) for variant in plausible)
+            found = sorted((fit for fit in beside if fit is not None), key=lambda fit: fit.misses.sum())[:1]
+        if len({fit.variant.code for fit in found}) > 1:
+            return sorted(found, key=lambda fit: (fit.how, -self._goes_on(work, placed, fit.variant)))
+        return sorted(found, key=lambda fit: fit.how)
+
+    def _goes_on(self, work: Work, placed: Placed, variant: Variant) -> int:
+        """In how many later steps that were handed in the mistake gives what was written there, too."""
+        later = [other for other in work.placed if other.fits and self.order[other.step] > self.order[placed.step]]
+        made = self._made(work, variant.instead)
+        values = [] if made is None else [(other, made.step(other.step).made.value) for other in later]
+        return sum(value.shape == other.shape and _within(other, value) for other, value in values)
+
+    def _made(self, work: Work, instead: Replacements) -> Trace | None:
+        """The problem as a mistake works it, from the numbers handed in; None where the shapes do not fit together."""
+        try:
+            return work.run(work.written, instead)
+        except FAILS:
+            return None
+
     def _plausible(self, work: Work, placed: Placed, variant: Variant) -> bool:
         """A quick look at what the mistake gives from our own numbers, before anything is run."""
         theirs, ours = placed.value, variant.values[placed.step]
@@ -172,9 +183,10 @@ class Book:
             0.0,
         )
         with np.errstate(invalid="ignore"):
-            off = np.nanmax(np.where(np.isfinite(theirs) & np.isfinite(ours), np.abs(theirs - ours), 0.0), initial=0.0)
+            off = np.where(np.isfinite(theirs) & np.isfinite(ours), np.abs(theirs - ours), 0.0)
             size = np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)
-        return bool(off <= PLAUSIBLE * unit * (1 + self._largest) * (1 + size))
+        far = (off > PLAUSIBLE * unit * (1 + self._largest) * (1 + size)) & placed.given
+        return bool(far.sum() <= _most_misses(placed))
 
     @cached_property
     def _largest(self) -> float:
@@ -184,27 +196,34 @@ class Book:
             if s.name not in ("exponentials", "row_sums")
         )
 
+    def _worked(self, work: Work, placed: Placed, variant: Variant, rounding: Any = 0.0, up: bool = False) -> Array:
+        """What the mistake gives from the numbers handed in, hidden steps rounded or not."""
+        try:
+            return work.run(work.written, variant.instead, rounding, up).step(placed.step).made.value
+        except FAILS:
+            return variant.values[placed.step]
+
+    def _ways(self, work: Work, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
+        """What the mistake gives exactly, then with hidden steps rounded half to even and half up."""
+        yield EXACT, self._worked(work, placed, variant)
+        if most >= HIDDEN and placed.answer.rounding != 0.0:
+            for up in (False, True):
+                yield HIDDEN, self._worked(work, placed, variant, placed.answer.rounding, up)
+
     def _fit(self, work: Work, placed: Placed, variant: Variant, most: int) -> int | None:
         """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""
-
-        def made(rounding: Any) -> Array:
-            try:
-                return work.run(work.written, variant.instead, rounding).step(placed.step).made.value
-            except FAILS:
-                return variant.values[placed.step]
-
-        ours, rounding = made(0.0), placed.answer.rounding
-        if ours.shape != placed.shape:
+        exactly = None
+        for how, ours in self._ways(work, placed, variant, most):
+            if ours.shape != placed.shape:
+                return None
+            if work.holds(placed, ours):
+                return how
+            exactly = ours if exactly is None else exactly
+        if most < REACHED or exactly is None or not _within(placed, exactly):
             return None
-        if work.holds(placed, ours):
-            return EXACT
-        if most >= HIDDEN and rounding != 0.0 and work.holds(placed, made(rounding)):
-            return HIDDEN
-        if most >= REACHED and work.moves(placed.step) and self._reached(work, placed, variant, ours):
+        if work.moves(placed.step) and self._reached(work, placed, variant, exactly):
             return REACHED
-        if most >= EXCUSED and work.holds(placed, ours, surely=False):
-            return EXCUSED
-        return None
+        return EXCUSED if most >= EXCUSED and work.holds(placed, exactly, surely=False) else None
 
     def _reached(self, work: Work, placed: Placed, variant: Variant, ours: Array) -> bool:
         wanted = placed.given & ~work.as_it_is(placed, ours)
@@ -214,6 +233,19 @@ class Book:
             return bool(work.reached(placed, wanted, work.own, variant.instead, all_or_none=True)[wanted].all())
         except FAILS:
             return False
+
+    def _beside(self, work: Work, placed: Placed, variant: Variant, wrong: Array) -> _Fit | None:
+        """A mistake beside a slip or two of another kind: it gives the digits of all the other cells."""
+        best: _Fit | None = None
+        for how, ours in self._ways(work, placed, variant, HIDDEN):
+            if ours.shape != placed.shape:
+                return None
+            holds = work.as_it_is(placed, ours)
+            misses, explained = placed.given & ~holds, wrong & holds
+            few = misses.sum() <= _most_misses(placed) and explained.sum() >= PER_SLIP * misses.sum()
+            if few and (best is None or misses.sum() < best.misses.sum()):
+                best = _Fit(variant, how, misses)
+        return best
 
     def _as_rows(self, placed: Placed) -> Placed | None:
         """An answer of another shape than its step's as it is, turned into row layout; None where its rows are not equally long."""
@@ -225,9 +257,27 @@ class Book:
         numbers = turned("X", numbers) if columns and placed.step != "row_sums" else numbers
         return replace(placed, shape=numbers.shape, source=np.argsort(numbers.ravel()))
 
-    # ------------------------------------------------------------------ rounded too early
+    # ------------------------------------------------------------------ what no mistake of method explains
+    def _slips(self, work: Work, placed: Placed, seen: Placed, wrong: Array, fits: list[_Fit]) -> list[str]:
+        """What is off where no known mistake explains it; beside a known one only what says more than where."""
+        if not placed.fits:
+            across = self.truth.step(placed.step).made.value
+            at = Seen(across, seen.value, seen.unit, seen.digits, seen.given)
+            return [code for code in ("answer_transposed",) if SLIPS[code](at)]
+        ours = work.follows(placed, work.run(work.written), work.own)
+        if fits and fits[0].misses.any():
+            ours, wrong = self._worked(work, placed, fits[0].variant), fits[0].misses
+            return _described(Seen(ours, placed.value, placed.unit, placed.digits, wrong), SLIPS, PLACES)[:1]
+        at = Seen(ours, placed.value, placed.unit, placed.digits, wrong)
+        what = _described(at, SLIPS)
+        where = [] if fits else _described(at, PLACES)
+        early = ["rounded_too_early"] if self._too_early(work, placed) else []
+        if "last_digit" in where and wrong.sum() == 1:  # whoever rounds too early is seldom off in one cell only
+            return [*what, *where, *early]
+        return [*early, *what, *where]
+
     def _too_early(self, work: Work, placed: Placed) -> bool:
-        """Whether fewer digits on the way, in all hidden steps, in one or in √d_k, give exactly these numbers."""
+        """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""
         rounding, theirs = placed.answer.rounding, placed.value
         if isinstance(rounding, np.dtype) or not rounding:
             return False
@@ -235,63 +285,38 @@ class Book:
         with np.errstate(invalid="ignore"):
             if np.nanmax(np.abs(theirs - ours), initial=0.0) > UNLIKELY * (1 + np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)):
                 return False
-        names = [step.name for step in self.truth]
-        hidden = [name for name in names[: names.index(placed.step)] if name not in work.handed]
+        hidden = [name for name, place in self.order.items() if place < self.order[placed.step] and name not in work.handed]
         return any(
-            work.holds(placed, work.run(work.written, instead).step(placed.step).made.value) for instead in self._coarser(hidden, rounding)
+            work.holds(placed, work.run(work.written, instead).step(placed.step).made.value) for instead in _coarser(hidden, rounding)
         )
 
-    def _coarser(self, hidden: list[str], rounding: float) -> Iterator[Replacements]:
-        decimals = round(-np.log10(rounding))
-        for fewer in range(decimals - 1, COARSEST - 1, -1):
-            coarse: Replacements = {name: partial(rounded_step, name=name, rounding=10.0**-fewer) for name in hidden}
-            yield coarse
-            if len(hidden) > 1:
-                yield from ({name: coarse[name]} for name in hidden)
-        for some in range(decimals, COARSEST, -1):  # √d_k is no step, so nothing else rounds it to so many digits as the answer has
-            yield from divided_by(Scene(self.truth), round(float(np.sqrt(self.truth.sizes.d_k or 0)), some))
 
-    # ------------------------------------------------------------------ the smallest description
-    def _across(self, placed: Placed) -> list[str]:
-        """What is off in an answer of another shape, if no known mistake explains it."""
-        truth = self.truth.step(placed.step).made.value
-        across = np.swapaxes(truth, -1, -2) if truth.ndim > 1 else truth
-        return ["answer_transposed"] if across.shape == placed.shape and _all_near(placed.value, across, placed.unit) else []
-
-    def _described(self, work: Work, placed: Placed, cells: Array, known: bool) -> list[str]:
-        """What is off, if no known mistake explains it; beside a known one only what says more than where."""
-        ours = work.follows(placed, work.run(work.written), work.own)
-        theirs, unit, digits = placed.value, placed.unit, placed.digits
-        found = []
-        across = np.swapaxes(ours, -1, -2) if ours.ndim > 1 else ours
-        if across.shape == theirs.shape and ours.ndim > 1 and _all_near(theirs, across, unit):
-            found.append("answer_transposed")
-        wrong = np.argwhere(cells == WRONG)
-        at = tuple(wrong.T)
-        with np.errstate(invalid="ignore"):
-            if len(wrong) == 2 and near(theirs[at], ours[at][::-1], unit[at]).all() and ours[at][0] != ours[at][1]:
-                found.append("cells_swapped")
-            if near(-theirs[at], ours[at], unit[at]).all():
-                found.append("sign")
-            off = np.abs(theirs[at] - ours[at]) / np.where(unit[at] > 0, unit[at], np.inf)
-        if known:
-            return found
-        if (digits[at] >= LAST_DIGIT_DIGITS).all() and ((off > 0.5) & (off <= 1.5 + 1e-6)).all():
-            found.append("last_digit")
-        if len(wrong) == 1:
-            found.append("one_cell")
-        elif cells.ndim > 1 and len({tuple(place[:-1]) for place in wrong}) == 1 and (cells != MISSING).any(-1).sum() > 1:
-            found.append("one_row")
-        return found
+def _coarser(hidden: list[str], rounding: float) -> Iterator[Replacements]:
+    """Hidden steps rounded to fewer decimals than the answer has."""
+    for fewer in range(round(-np.log10(rounding)) - 1, COARSEST - 1, -1):
+        coarse: Replacements = {name: partial(rounded_step, name=name, rounding=10.0**-fewer) for name in hidden}
+        yield coarse
+        if len(hidden) > 1:
+            yield from ({name: coarse[name]} for name in hidden)
 
 
-def _all_near(theirs: Array, ours: Array, half: Array) -> bool:
-    return bool((near(theirs, ours, half) | np.isnan(theirs)).all())
+def _described(seen: Seen, *tables: Mapping[str, Any]) -> list[str]:
+    with np.errstate(invalid="ignore"):
+        return [code for table in tables for code, looks_so in table.items() if looks_so(seen)]
+
+
+def _most_misses(placed: Placed) -> int:
+    """In how many cells of a step a slip may stand beside a mistake."""
+    return max(1, int(placed.given.sum()) // BESIDE)
+
+
+def _within(placed: Placed, exactly: Array) -> bool:
+    """Whether every cell given lies within a few units of what a mistake gives exactly, rounded to the digits claimed."""
+    with np.errstate(invalid="ignore"):
+        unit = np.where(placed.unit > 0, placed.unit, _unit(placed))
+        off = np.abs(placed.value - exactly) <= (MOST_UNITS + 0.5) * unit * (1 + 1e-9)
+    return bool((off | (placed.value == exactly) | ~placed.given).all())
 
 
 def _unit(placed: Placed) -> float:
     return 0.0 if isinstance(placed.answer.rounding, np.dtype) else placed.answer.rounding
-
-
-def _same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and bool((near(a, b, 1e-12) | (np.isnan(a) & np.isnan(b))).all())

@@ -18,7 +18,7 @@ from attn_cli.engine.steps import Trace, is_gradient
 from attn_cli.engine.training import differentiate
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import Answer, units
-from attn_cli.homework.explain import Book, Named
+from attn_cli.homework.explain import Book, Explanation
 from attn_cli.homework.places import ORDER, holder
 from attn_cli.homework.verdicts import CARRIED, MASKED, MISSING, RIGHT, ROUNDED, VERDICTS, WRONG, Marked, Work
 
@@ -56,7 +56,7 @@ class StepReport:
     """The text of each cell."""
     expected: Any
     """The numbers as they should be, in the problem's layout; as they were written where the shape is right."""
-    mistake: Named | None
+    mistake: Explanation | None
     notes: tuple[Note, ...]
     points: float
     share: float

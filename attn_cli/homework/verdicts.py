@@ -102,6 +102,8 @@ class Work:
     book: Explains | None = None
     """The known mistakes."""
 
+    placed: Sequence[Placed] = ()
+    """The answers in the order of the steps."""
     marked: list[Marked] = field(default_factory=list)
     habits: dict[str, Instead] = field(default_factory=dict)
     """Other ways to do a step that are right too."""
@@ -125,6 +127,7 @@ class Work:
 
     def mark(self) -> list[Marked]:
         placed = sorted((place(answer, self.truth) for answer in self.answers), key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
+        self.placed = placed
         self.handed = frozenset(p.step for p in placed if p.fits and p.answer.given.any())
         for each in placed:
             if each.fits:

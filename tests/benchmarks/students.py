@@ -24,7 +24,7 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.steps import Trace
 from attn_cli.homework.claims import MISSING, Answer, answer, decimal_claim, exact_claim
-from attn_cli.homework.explain import FAILS, Variant
+from attn_cli.homework.mistakes.worked import FAILS, Variant
 from attn_cli.homework.report import Marker, Report
 
 SCORES = ("scaled", "scaled", "scaled", "dot", "additive", "general", "cosine")
@@ -145,7 +145,7 @@ def mistaken(marker: Marker, variant: Variant, rng: np.random.Generator, everyth
     first = next(
         (name for name in names if list(truth.steps).index(truth.step(name)) >= list(truth.steps).index(truth.step(sites[0]))), None
     )
-    if first is None or (variant.beside and not {"scores", "raw_scores"} & set(names)):
+    if first is None or (variant.mistake.beside and not {"scores", "raw_scores"} & set(names)):
         return None
     honest = worked(marker.problem, truth, {}, decimals, each_step, rounding)
     assert honest is not None

@@ -5,7 +5,6 @@ import pytest
 
 import attn_cli
 from attn_cli.engine.problem import Mask
-from attn_cli.homework.explain import Named
 from attn_cli.homework.mistakes import MISTAKES
 from attn_cli.render.lang import catalogue
 
@@ -207,9 +206,9 @@ def test_what_no_known_slip_explains_is_described(code, value):
     assert named(problem(), products=value) == ("products", code)
 
 
-def test_the_root_of_d_k_rounded_by_hand_is_rounded_too_early(mark):
-    report = mark("{Q: [[2, 2]], K: [[1, 1], [1, 0]]}", "scores: [[2.84, 1.42]]")  # by 1.41
-    assert report.first_wrong.mistake.code == "rounded_too_early"
+def test_the_root_of_d_k_with_one_decimal_is_a_constant_rounded(mark):
+    report = mark("{Q: [[2, 2]], K: [[1, 1], [1, 0]]}", "scores: [[2.86, 1.43]]")  # by 1.4
+    assert report.first_wrong.mistake.code == "constant_rounded"
 
 
 def test_one_last_digit_that_is_off_is_told_before_rounding_too_early(mark):
@@ -220,7 +219,8 @@ W_K: [[0.5, 1.0], [1.0, 0.0], [-1.0, 1.5]]
 W_V: [[1.0, 2.0], [0.0, 1.0], [3.0, 0.5]]
 """
     report = mark(problem, "weights: [[0.0000, 0.9159, 0.0842], [0.3610, 0.1250, 0.5141], [0.0113, 0.3869, 0.6019]]")
-    assert report.first_wrong.mistake == Named("last_digit", ("one_cell", "rounded_too_early"))
+    mistake = report.first_wrong.mistake
+    assert (mistake.code, mistake.also) == ("last_digit", ("one_cell", "rounded_too_early"))
 
 
 # ------------------------------------------------------------------ laws

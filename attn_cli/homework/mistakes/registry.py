@@ -21,6 +21,8 @@ class Mistake:
     variants: Method
     beside: bool = False
     """Only where the scores were handed in, so that it cannot have happened before them."""
+    rounding: bool = False
+    """Whether it is a matter of digits, not of method: where it does not show, nobody need be told."""
 
 
 class Mistakes:
@@ -29,12 +31,12 @@ class Mistakes:
     def __init__(self) -> None:
         self._entries: dict[str, list[Mistake]] = {}
 
-    def register(self, code: str = "", *, beside: bool = False) -> Callable[[Method], Method]:
+    def register(self, code: str = "", *, beside: bool = False, rounding: bool = False) -> Callable[[Method], Method]:
         """Decorator that adds a function under a code, by default its own name; one code may have several functions."""
 
         def add(function: Method) -> Method:
             name = code or function.__name__
-            self._entries.setdefault(name, []).append(Mistake(name, function, beside))
+            self._entries.setdefault(name, []).append(Mistake(name, function, beside, rounding))
             return function
 
         return add

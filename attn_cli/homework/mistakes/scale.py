@@ -61,6 +61,16 @@ def scale_sqrt_d_model(scene: Scene) -> Variants:
             yield from divided_by(scene, float(np.sqrt(width)))
 
 
+@MISTAKES.register("constant_rounded", rounding=True)
+def root_rounded(scene: Scene) -> Variants:
+    """√d_k or 1 / √d_k with fewer decimals than are forgiven."""
+    root = np.sqrt(scene.sizes.d_k or 1)
+    if scene.problem.scale is None:
+        for divisor in (round(root, 1), round(root), 1 / round(1 / root, 1) if root < 20 else 0):
+            if divisor != root:
+                yield from divided_by(scene, float(divisor))
+
+
 @MISTAKES.register()
 def dot_scaled(scene: Scene) -> Variants:
     """Divided by √d_k though the score function has no scale."""

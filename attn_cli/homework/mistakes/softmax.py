@@ -105,6 +105,14 @@ def base_10(scene: Scene) -> Variants:
         yield {"exponentials": to_the_power(10)}
 
 
+@MISTAKES.register("constant_rounded", rounding=True)
+def e_rounded(scene: Scene) -> Variants:
+    """Powers of an e with fewer decimals than are forgiven."""
+    if scene.has("exponentials"):
+        for base in (2.7, 2.72, 3):
+            yield {"exponentials": to_the_power(base)}
+
+
 @MISTAKES.register()
 def hard_for_soft(scene: Scene) -> Variants:
     if scene.problem.mode != "hard":
