@@ -20,6 +20,7 @@ from attn_cli.errors import UsageError, describe
 COMMANDS = {
     "compute": "print each step of a problem: Q, K, V, scores, weights, output",
     "trace": "the same, with the arithmetic of every number written out",
+    "compare": "one input under every score function and mode, or two results step by step",
     "grad": "the backward pass, step by step",
     "check": "mark somebody's worked numbers",
     "batch": "work through many problems at once",

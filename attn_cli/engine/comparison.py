@@ -62,7 +62,9 @@ def ways(problem: Problem) -> tuple[list[Way], list[Note]]:
             try:
                 trace = solve(replace(problem, score=score, mode=mode))
             except InputError as error:
-                notes.append(Note("compare_misfit", {"score": score, "reason": f"{error.key}: {error.message}" if error.key else error.message}))
+                notes.append(
+                    Note("compare_misfit", {"score": score, "reason": f"{error.key}: {error.message}" if error.key else error.message})
+                )
                 break
             found.append(way(score, mode, trace))
     if not found:
@@ -85,7 +87,9 @@ def multiplications(trace: Trace) -> int:
     if trace.problem.scores is not None:
         return 0
     scores = next(step for step in trace if step.name in ("raw_scores", "scores")).made
-    return sum(cost(node) for node in ordered(scores) if node.operation is not None and node.name not in ("Q", "K") and not made_before(node))
+    return sum(
+        cost(node) for node in ordered(scores) if node.operation is not None and node.name not in ("Q", "K") and not made_before(node)
+    )
 
 
 def made_before(node: Named) -> bool:
@@ -132,23 +136,4 @@ class Apart(NamedTuple):
 
 
 CLOSE = 1e-9
-"""Numbers are the same up to this, against the larger of 1 and their size; a framework's float32 departs from it and is told."""
-
-
-def apart(ours: Array, theirs: Array, name: str) -> Apart:
-    """The largest difference between two arrays; masked cells on both sides are equal."""
-    if ours.shape != theirs.shape:
-        return Apart(name, np.nan, (), "shapes")
-    with np.errstate(invalid="ignore"):
-        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-        off = np.where(same, 0, np.abs(ours - theirs))
-    off = np.where(np.isnan(off), np.inf, off)
-    if not off.size:
-        return Apart(name, 0.0, ())
-    cell = tuple(int(i) for i in np.unravel_index(int(np.argmax(off)), off.shape))
-    return Apart(name, float(off[cell]), cell)
-
-
-def departs(one: Apart, scale: float, tolerance: float = CLOSE) -> bool:
-    """Whether a difference is one, against numbers of that size."""
-    return not one.largest <= tolerance * max(1.0, scale)
+"""Numbers are the same up to this, against the larger of 1 and the size of their step's largest."""

@@ -5,7 +5,7 @@ The steps of the forward pass come first; then dO, and what they were, backwards
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Array, Problem
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.steps import GRADIENTS, Instead, Recorder, Trace, gradient_of, turned
+from attn_cli.engine.steps import GRADIENTS, Instead, Recorder, Trace, gradient_of, is_gradient, turned
 from attn_cli.errors import InputError
 
 SAME = 1e-12
@@ -66,6 +66,11 @@ def differentiate(
         refuse_overflow({f"gradient of {name}": gradient for name, gradient in found.items()}, problem)
     whole = replace(trace, steps=(*trace.steps, *steps), gradients=gradients)
     return whole if given or nudge or instead else replace(whole, notes=(*trace.notes, *_remarks(whole)))
+
+
+def work_for(problem: Problem, steps: Iterable[str]) -> Trace:
+    """The problem worked forwards, and backwards too where one of the steps is a gradient."""
+    return (differentiate if any(map(is_gradient, steps)) else solve)(problem)
 
 
 def again(

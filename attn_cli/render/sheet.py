@@ -148,7 +148,8 @@ def _html(sheet: Sheet, style: Style) -> str:
 
 
 def _cell(tag: str, cell: str, word: bool) -> str:
-    return f"<{tag}{' class="word"' if word else ''}>{escape(visible(cell)) if cell else ''}</{tag}>"
+    kind = ' class="word"' if word else ""
+    return f"<{tag}{kind}>{escape(visible(cell)) if cell else ''}</{tag}>"
 
 
 # ------------------------------------------------------------------ data

@@ -22,27 +22,27 @@ def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     tables = [(block.step, matrix) for block in page(trace, style, notes, read=False).blocks for matrix in block.matrices]
     if len(tables) == 1:
         return "".join(_table(tables[0][1]))
-    return "\n".join("".join([_line([step.name, *_which(step, matrix, trace)]), *_table(matrix)]) for step, matrix in tables)
+    return "\n".join("".join([line([step.name, *_which(step, matrix, trace)]), *_table(matrix)]) for step, matrix in tables)
 
 
 def _which(step: Step, matrix: Matrix, trace: Trace) -> Iterator[str]:
     """Which of the step's matrices it is: `head 1`, `query x1`."""
     names = Names(trace)
     for axis, size, i in zip(step.axes, step.value.shape, matrix.prefix, strict=False):
-        yield _text(f"{axis} {names.labels(axis, size)[i]}")
+        yield quoted(f"{axis} {names.labels(axis, size)[i]}")
 
 
 def _table(matrix: Matrix) -> Iterator[str]:
-    yield _line(["", *map(_text, matrix.columns)])
+    yield line(["", *map(quoted, matrix.columns)])
     for label, row in zip(matrix.rows, matrix.value.tolist(), strict=True):
-        yield _line([_text(label), *map(_number, row)])
+        yield line([quoted(label), *map(_number, row)])
 
 
-def _line(cells: Iterable[str]) -> str:
+def line(cells: Iterable[str]) -> str:
     return ",".join(cells) + "\n"
 
 
-def _text(label: str) -> str:
+def quoted(label: str) -> str:
     """A label, in quotes unless it is a plain word or number: it stays a label, whatever it holds.
 
     A CSV is data, so marks of direction, tabs and line breaks are written as they are. Spelled out is what a terminal

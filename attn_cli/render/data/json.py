@@ -41,7 +41,7 @@ _text = lru_cache(1024)(encode)
 
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return _laid_out(document(trace, style, notes, _array)) + "\n"
+    return laid_out(document(trace, style, notes, _array)) + "\n"
 
 
 def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[[Array], Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _array(array: Array) -> Any:
         return _Matrix(_encode(plain_value(array)))
 
 
-def _laid_out(value: Any, line: str = "\n") -> str:
+def laid_out(value: Any, line: str = "\n") -> str:
     """Indented, but every list of numbers or texts on one line. `line` is a line break with the indentation after it."""
     kind, inner = type(value), line + "  "
     if kind is str:
@@ -123,8 +123,8 @@ def _laid_out(value: Any, line: str = "\n") -> str:
     if kind is _Matrix:
         return f"[{inner}{value[1:-1].replace('], [', f'],{inner}[')}{line}]"
     if kind is dict and not _NESTED.isdisjoint(map(type, value.values())):
-        parts = [f"{_text(name)}: {_laid_out(part, inner)}" for name, part in value.items()]
+        parts = [f"{_text(name)}: {laid_out(part, inner)}" for name, part in value.items()]
         return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
     if kind is list and not _NESTED.isdisjoint(map(type, value)):
-        return f"[{inner}{f',{inner}'.join([_laid_out(part, inner) for part in value])}{line}]"
+        return f"[{inner}{f',{inner}'.join([laid_out(part, inner) for part in value])}{line}]"
     return encode(value)

@@ -16,6 +16,11 @@ from attn_cli.render.style import Style
 
 def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     told = document(trace, style, notes, lambda array: array.tolist())  # YAML can write -∞
+    return laid_out(told)
+
+
+def laid_out(told: dict[str, Any]) -> str:
+    """A mapping of JSON's own types."""
     return "".join(_mapping(told, ""))
 
 
