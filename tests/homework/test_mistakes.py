@@ -5,8 +5,6 @@ import pytest
 
 import attn_cli
 from attn_cli.engine.problem import Mask
-from attn_cli.homework.mistakes import MISTAKES
-from attn_cli.render.lang import catalogue
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(3, 5)).round(1)
@@ -236,9 +234,3 @@ def test_the_report_tells_when_the_digits_cannot_show_a_slip():
     report = attn_cli.check(given, {"weights": [["0.5", "0.5"]]})
     assert report.right
     assert "no_scale" in [code for step in report.steps for note in step.notes for code in note.values["codes"]]
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_known_mistake_has_its_sentence(lang):
-    described = ("rounded_too_early", "answer_transposed", "cells_swapped", "sign", "one_cell", "one_row", "last_digit")
-    assert [code for code in (*MISTAKES, *described) if f"mistake.{code}" not in catalogue(lang)] == []

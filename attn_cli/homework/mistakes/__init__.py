@@ -4,6 +4,6 @@
 # ruff: noqa: I001
 from attn_cli.homework.mistakes.registry import MISTAKES, Mistake
 from attn_cli.homework.mistakes.scene import Scene
-from attn_cli.homework.mistakes import scale, softmax, masks, scores, values, projections, heads
+from attn_cli.homework.mistakes import scale, softmax, masks, scores, values, projections, heads, gradients
 
-__all__ = ["MISTAKES", "Mistake", "Scene", "heads", "masks", "projections", "scale", "scores", "softmax", "values"]
+__all__ = ["MISTAKES", "Mistake", "Scene", "gradients", "heads", "masks", "projections", "scale", "scores", "softmax", "values"]

@@ -295,7 +295,7 @@ TEXT = {
     "mistake.decimal_point": "the decimal point stands in the wrong place",
     "mistake.digits_swapped": "two neighbouring digits changed places",
     "mistake.jacobian_diagonal": "only the diagonal of the softmax's Jacobian was used: dS = A ∘ (dA − row sums of dA ∘ A), not A ∘ dA",
-    "mistake.row_sum_forgotten": "the row sums were left out: dS = A ∘ (dA − row sums of dA ∘ A)",
+    "mistake.row_sum_forgotten": "dA ∘ A was not added up along each row: dS = A ∘ (dA − row sums of dA ∘ A)",
     "mistake.dS_not_scaled": "the gradient was not scaled: what divides the scores going forward divides their gradient going back",
     "mistake.gradient_transposed": "a factor of the gradient was used the other way round: compare the shapes of the product's factors",
     "mistake.paths_not_added": "only one path was followed: X feeds Q, K and V, and its gradient is the sum of what all of them bring",

@@ -280,7 +280,7 @@ TEXT = {
     "mistake.decimal_point": "小数点的位置不对",
     "mistake.digits_swapped": "相邻的两位数字互换了",
     "mistake.jacobian_diagonal": "只用了 Softmax 雅可比矩阵的对角线：dS = A ∘ (dA − dA ∘ A 的行和)，而不是 A ∘ dA",
-    "mistake.row_sum_forgotten": "漏了行和：dS = A ∘ (dA − dA ∘ A 的行和)",
+    "mistake.row_sum_forgotten": "dA ∘ A 没有按行相加：dS = A ∘ (dA − dA ∘ A 的行和)",
     "mistake.dS_not_scaled": "梯度没有缩放：前向时除以什么，反向时梯度也除以什么",
     "mistake.gradient_transposed": "梯度的一个因子用反了方向：对照各因子的形状",
     "mistake.paths_not_added": "只算了一条路径：X 通向 Q、K 和 V，它的梯度是各条路径之和",
