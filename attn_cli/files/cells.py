@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
-_ALL_PLAIN = re.compile(rf"(?:[+-]?{_DECIMAL}\n)*+")
+_LINE_NOT_PLAIN = re.compile(rf"^(?![+-]?{_DECIMAL}$)", re.MULTILINE)
 _TOKEN = rf"(?i)\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))"
 _PARTS = r"[+-]?([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?[0-9]+))?"
 """These two are compiled on first use: most problems hold plain decimals only."""
@@ -56,8 +56,8 @@ def is_plain(text: str) -> bool:
 
 def all_plain(texts: list[str]) -> bool:
     """Whether every text is a plain decimal; one look at all of them together, because a matrix may be large."""
-    joined = "\n".join(texts) + "\n"
-    return _ALL_PLAIN.fullmatch(joined) is not None and joined.count("\n") == len(texts)
+    joined = "\n".join(texts)
+    return joined.count("\n") == len(texts) - 1 and _LINE_NOT_PLAIN.search(joined) is None
 
 
 def number(text: str, decimal: str = ".") -> float:

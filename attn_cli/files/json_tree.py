@@ -19,7 +19,7 @@ _BLANK = re.compile(r"[ \t\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[^\s,\[\]{}:\"]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_MATRIX = re.compile(rf"\[(?:[-+.0-9eE, \n]++|[ \n]*+{CELLS}(?:[ \n]*+,[ \n]*+{CELLS})*+[ \n]*+)\]")
+_MATRIX = re.compile(rf"\[(?:[-+.0-9eE, \n]++|[ \n]*+{CELLS}(?:[ \n]*+,[ \n]*+{CELLS})*[ \n]*+)\]")
 """Nothing but numbers, or rows of them."""
 _decode = json.JSONDecoder(parse_int=float).raw_decode
 """The standard reader, for what can only be numbers; `-0` would lose its sign as a whole number."""

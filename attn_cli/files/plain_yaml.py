@@ -17,13 +17,13 @@ _COMMON = b"\n" + bytes(range(32, 127))
 _QUOTED = r""""[^"\\\n]*"|'[^'\n]*'"""
 _FIRST = r"(?:[A-Za-z0-9_.+(/~]|[^\x00-\x7f]|-(?=[A-Za-z0-9.]))"
 """How a text without quotes may start: with nothing that has a meaning of its own."""
-_NEXT = re.compile(r"(?: *+(?:#[^\n]*)?\n)*+( *+)")
+_NEXT = re.compile(r"(?: *+(?:#[^\n]*)?\n)*( *+)")
 """Lines that say nothing, and the indentation of the one after them."""
 _END = re.compile(rf" *+(?:(?<= )#[^\n]*)?\n{_NEXT.pattern}")
 _KEY = re.compile(r"([A-Za-z_]\w{0,99}):(?: +|(?=\n))")
 _TEXT = re.compile(rf"{_QUOTED}|{_FIRST}[^:#\n]*")
 _NUMBER = r" *-?[0-9.][-+/.0-9eE]* *"
-_NUMBERS = re.compile(rf"\[((?:{_NUMBER},)*+{_NUMBER})\]")
+_NUMBERS = re.compile(rf"\[((?:{_NUMBER},)*{_NUMBER})\]")
 _CELL = re.compile(rf" *({_QUOTED}|{_FIRST}[^:#?,\[\]{{}}\n]*|\[) *")
 
 

@@ -21,12 +21,13 @@ from attn_cli.files.tree import Items, Node
 
 CELLS = r"\[[-+.0-9eE, \n]++\]"
 """Without tabs and comments, and without letters that a float may be written with though it is no plain decimal (nan, 1_000)."""
-BLOCK = re.compile(rf"\n( *- *){CELLS}(?:\n\1{CELLS})*+|{CELLS}(?:(,[ \n]*+){CELLS}(?:\2{CELLS})*+)?+")
+BLOCK = re.compile(rf"\n( *- *){CELLS}(?:\n\1{CELLS})*|{CELLS}(?:(,[ \n]*+){CELLS}(?:\2{CELLS})*)?")
 """Rows that are neighbours in one list, if they stand in a list at all: each on a line of its own behind the same dash, or with
 the same comma between them."""
 _TINY = re.compile(r"[eE]-[0-9]{3}|0{200}")
 """Without this no number is too small for a float."""
-_TRUTHS = re.compile(r"(?:[01](?:\.0*)?(?![0-9.eE])|[\[\],; \t\n]|-(?= ))*+")
+_NO_TRUTH = re.compile(r"(?<![0-9.])(?![01](?:\.0*)?(?![0-9.eE]))[0-9.]|[^0-9.\[\],; \t\n-]|-(?! )")
+"""A number other than 0 and 1 (`1.0`, too), or what stands neither in a number nor between two."""
 _MARK = "\ue000"
 """Of the private use area: it stands for nothing in any text, and a text that holds it goes the strict way."""
 
@@ -59,7 +60,7 @@ class Rows(Items):
 
     def are_truths(self) -> bool:
         """Whether every cell is written as a mask wants it, 1 or 0 (`1.0`, too)."""
-        return _TRUTHS.fullmatch(self.source, self.start, self.end) is not None
+        return _NO_TRUTH.search(self.source, self.start, self.end) is None
 
 
 def rows(lines: Iterable[str], source: str, start: int, end: int, separator: str | None = ",") -> Rows | None:

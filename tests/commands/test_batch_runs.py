@@ -244,21 +244,28 @@ def test_leftovers_of_a_killed_run_are_removed_and_nothing_else(here):
 # ---- interrupted and killed
 
 
+SLOW = "import os, time\nreplace = os.replace\nos.replace = lambda *a, **k: (time.sleep(0.02), replace(*a, **k))[1]\n"
+"""Each result takes 20 ms to appear, so that a busy machine cannot end a run before it is interrupted."""
+
+
 def start(here, jobs):
     program = ATTN if jobs == "1" else POOLED
     command = [*program, "batch", "in", "-o", "out", "--jobs", jobs]
-    return subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    (here / "slow").mkdir()
+    (here / "slow/sitecustomize.py").write_text(SLOW)  # which every Python imports as it starts, those of the pool too
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here / "slow"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+    return subprocess.Popen(command, cwd=here, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
 
 
 def wait_for_results(here, count, process):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while len(list((here / "out").glob("*.json"))) < count and process.poll() is None and time.monotonic() < until:
         time.sleep(0.005)
 
 
 def gone(group):
     """Whether every process of a group has ended, within a while."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
             os.killpg(group, 0)
@@ -274,12 +281,12 @@ def gone(group):
 def test_whatever_ends_a_run_leaves_whole_files_and_resume_does_the_rest(here, how, jobs):
     problems(here / "in", 400)
     process = start(here, jobs)
-    wait_for_results(here, random.randrange(1, 100), process)
+    wait_for_results(here, random.randrange(1, 60), process)
     if how == "interrupt":
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody gets it
     else:
         process.kill()
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=60)
     assert gone(process.pid)
     if how == "interrupt":
         assert process.returncode == 130
@@ -423,7 +430,7 @@ def cluster(tmp_path_factory):
     address = process.stdout.readline().strip()
     assert address.startswith("tcp://")
     yield address
-    process.communicate("", timeout=30)
+    process.communicate("", timeout=60)
 
 
 def test_a_dask_cluster_gives_what_one_process_gives(here, cluster):

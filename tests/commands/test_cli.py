@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -163,9 +162,10 @@ def test_an_interrupted_run_says_nothing(failing, capsys):
 @pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
 def test_ctrl_c_ends_a_command_quietly():
     process = subprocess.Popen([*ATTN, "compute", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1.5)
+    process.stdin.write(b"#" * 1_000_000)  # more than a pipe holds: when it is gone, the program reads
+    process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

@@ -29,6 +29,17 @@ const cell = (id, i, j) => table(id).tBodies[0].rows[i].cells[j + 1];
 const told = () => { const bar = document.querySelector(".told"); return bar.hidden ? null : bar.textContent; };
 const press = (key, more) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...more}));
+// A window that nobody looks at moves the focus without telling the page, now and then: then it is told here.
+const focus = HTMLElement.prototype.focus;
+HTMLElement.prototype.focus = function () {
+  const before = document.activeElement;
+  let heard = before === this;
+  this.addEventListener("focusin", () => { heard = true; }, {once: true});
+  focus.call(this);
+  if (heard) return;
+  before.dispatchEvent(new FocusEvent("focusout", {bubbles: true}));
+  this.dispatchEvent(new FocusEvent("focusin", {bubbles: true}));
+};
 const marked = (name) => [...document.querySelectorAll("td." + name)].map((one) => one.closest("section").id + " " + one.textContent);
 """
 
