@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import Any
 
 from attn_cli.batch.pool import AHEAD, done
-from attn_cli.batch.work import Chunk, Job, Row
+from attn_cli.batch.work import Chunk, Job, Outcome
 from attn_cli.errors import UsageError
 
 PATIENCE = 10
 """How many seconds a Dask scheduler has to answer."""
 
 
-def on_cluster(address: str, job: Job, chunks: Sequence[Chunk]) -> Iterator[Row]:
-    """The rows of each piece in turn."""
+def on_cluster(address: str, job: Job, chunks: Sequence[Chunk]) -> Iterator[Outcome]:
+    """The outcomes of each piece in turn."""
     client = _client(address)
     try:
         count = sum(client.ncores().values())
         if not count:
             raise UsageError(f"--dask {address}: this cluster has no workers")
-        for rows in done(client.get_executor(pure=False), replace(job, folder=os.getcwd()), chunks, AHEAD * count):
-            yield from rows
+        for outcomes in done(client.get_executor(pure=False), replace(job, folder=os.getcwd()), chunks, AHEAD * count):
+            yield from outcomes
     finally:
         client.close()
 
@@ -39,7 +39,7 @@ def _client(address: str) -> Any:
         raise UsageError("--dask needs the extra dask: pip install 'attn-cli[dask]'") from None
     import logging
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told by the rows
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is said by the outcomes
     try:
         return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as why:

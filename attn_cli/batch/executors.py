@@ -1,7 +1,7 @@
 """Where the work is done: in this process, in a pool of processes (`pool`), or on a Dask cluster (`cluster`).
 
-Whichever it is, rows come in the order of the tasks. A task that kills its process costs its own row in a pool, the rows
-of its piece on a cluster, and the whole run where it is worked in this process.
+Whichever it is, outcomes come in the order of the tasks. A task that kills its process fails alone in a pool, with all of its
+piece on a cluster, and ends the whole run where it is worked in this process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from attn_cli.batch.work import Chunk, Job, Row, Task, here
+from attn_cli.batch.work import Chunk, Job, Outcome, Task, here
+from attn_cli.engine.large.threads import cores
 
 PER_PROBLEM, PER_BYTE = 0.001, 1e-7
 """About how many seconds a problem takes, and each byte of its file: good enough to cut even pieces and to see when a pool pays."""
@@ -21,8 +22,8 @@ PAYS = 0.3
 """With less work than this, in seconds, workers would take longer to start than they save."""
 
 
-def run(job: Job, tasks: Sequence[Task], jobs: int | None = None, dask: str | None = None) -> Iterator[Row]:
-    """The rows, in the order of the tasks. Closing the iterator stops the work."""
+def outcomes(job: Job, tasks: Sequence[Task], jobs: int | None = None, dask: str | None = None) -> Iterator[Outcome]:
+    """The outcomes, in the order of the tasks. Closing the iterator stops the work."""
     costs = [PER_PROBLEM + PER_BYTE * _size(task.path) for task in tasks]
     workers = min(jobs or cores(), len(tasks))
     if dask is not None:
@@ -34,11 +35,6 @@ def run(job: Job, tasks: Sequence[Task], jobs: int | None = None, dask: str | No
     from attn_cli.batch.pool import pooled
 
     return pooled(job, list(pieces(tasks, costs, sum(costs) / (4 * workers))), workers)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pieces(tasks: Sequence[Task], costs: Sequence[float], most: float = PIECE) -> Iterator[Chunk]:

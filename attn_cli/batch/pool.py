@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attn_cli.batch.work import SAVING, Chunk, Job, Row, failed, here, work
+from attn_cli.batch.work import SAVING, Chunk, Job, Outcome, failed, here, work
 from attn_cli.errors import AttnError
 
 if TYPE_CHECKING:
@@ -37,22 +37,22 @@ class Died(AttnError):
     """The process that worked a problem is gone."""
 
 
-def done(executor: Executor, job: Job, chunks: Iterable[Chunk], ahead: int) -> Iterator[list[Row]]:
-    """The rows of each piece in turn, with `ahead` pieces in work."""
-    waiting: deque[tuple[Chunk, Future[list[Row]]]] = deque()
+def done(executor: Executor, job: Job, chunks: Iterable[Chunk], ahead: int) -> Iterator[list[Outcome]]:
+    """The outcomes of each piece in turn, with `ahead` pieces in work."""
+    waiting: deque[tuple[Chunk, Future[list[Outcome]]]] = deque()
     try:
         for chunk in chunks:
             waiting.append((chunk, executor.submit(work, job, chunk)))
             if len(waiting) >= ahead:
-                yield _rows(*waiting.popleft())
+                yield _outcomes(*waiting.popleft())
         while waiting:
-            yield _rows(*waiting.popleft())
+            yield _outcomes(*waiting.popleft())
     finally:
         for _, future in waiting:
             future.cancel()
 
 
-def _rows(chunk: Chunk, future: Future[list[Row]]) -> list[Row]:
+def _outcomes(chunk: Chunk, future: Future[list[Outcome]]) -> list[Outcome]:
     try:
         return future.result()
     except BrokenExecutor:
@@ -129,7 +129,7 @@ def _leave() -> None:
         os._exit(1)
 
 
-def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Row]:
+def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Outcome]:
     left = deque(chunks)
     while left:
         try:
@@ -138,9 +138,9 @@ def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Row]:
             yield from here(job, [task for chunk in left for task in chunk])
             return
         try:
-            for rows in done(pool, job, tuple(left), AHEAD * workers):
+            for outcomes in done(pool, job, tuple(left), AHEAD * workers):
                 left.popleft()
-                yield from rows
+                yield from outcomes
             pool.close()
         except BrokenExecutor:
             pool.close()
@@ -150,7 +150,7 @@ def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Row]:
             raise
 
 
-def _one_by_one(job: Job, left: deque[Chunk]) -> Iterator[Row]:
+def _one_by_one(job: Job, left: deque[Chunk]) -> Iterator[Outcome]:
     """Piece by piece, each in a process of its own, until the problem is found that makes its process die."""
     while left:
         chunk = left.popleft()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ def options_of(job: Job) -> dict[str, Any]:
         "settings": job.settings,
         "encoding": job.encoding,
         "decimal": job.decimal,
+        "allow_outside": job.allow_outside,
         **look,
     }
     return dict(json.loads(json.dumps(told)))
@@ -54,15 +56,36 @@ def _read(record: Path) -> Any:
         return None
 
 
+Stamp = tuple[int, int]
+"""What tells one version of a file from another: which file it is, and when it was written (ns)."""
+
+
+def stamp(path: str) -> Stamp | None:
+    """None where there is no such file."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_ino, info.st_mtime_ns
+
+
+STALE = 3600
+"""Seconds. A half-written file is older only where its run is gone; if raised, leftovers of other problems stay longer."""
+
+
 def tidy(targets: Iterable[str]) -> None:
-    """Remove what a killed run left of these files while it wrote them."""
-    folders: dict[str, set[str]] = {}
+    """Remove what killed runs left in the folders of these files while they wrote them, or others long ago."""
+    names: dict[str, set[str]] = {}
     for target in targets:
         folder, name = os.path.split(target)
-        folders.setdefault(folder or ".", set()).add(name)
-    for folder, names in folders.items():
+        names.setdefault(folder or ".", set()).add(name)
+    for folder, own in names.items():
         with suppress(OSError):
-            for name in os.listdir(folder):
-                start = leftover(name)
-                if start is not None and any(each.startswith(start) for each in names):
-                    os.unlink(os.path.join(folder, name))
+            for entry in os.scandir(folder):
+                start = leftover(entry.name)
+                if start is not None and (any(name.startswith(start) for name in own) or _is_stale(entry)):
+                    os.unlink(entry.path)
+
+
+def _is_stale(entry: os.DirEntry[str]) -> bool:
+    return time.time() - entry.stat().st_mtime > STALE

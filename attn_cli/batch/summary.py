@@ -1,11 +1,11 @@
-"""What came of a batch: a row a problem, for spreadsheets, programs and people."""
+"""What came of a batch: one outcome a problem, for spreadsheets, programs and people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from attn_cli.batch.work import Row
+from attn_cli.batch.work import Outcome
 from attn_cli.errors import one_line
 
 COLUMNS = ("file", "ok", "score", "mode", "shapes", "seconds", "error")
@@ -13,95 +13,100 @@ MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_w
 """More columns, where answers are marked; one for each step follows."""
 
 
-def summary_csv(rows: Sequence[Row], check: bool = False) -> str:
+def summary_csv(outcomes: Sequence[Outcome], check: bool = False) -> str:
     import csv
     import io
 
-    steps = list(dict.fromkeys(step for row in rows for step in row.points))
+    steps = list(dict.fromkeys(step for outcome in outcomes for step in outcome.points))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*COLUMNS, *(MARKS if check else ()), *steps])
-    for row in rows:
-        told = [row.file, _yes(row.ok), row.score, row.mode, shapes_text(row), f"{row.seconds:.6f}", row.error]
-        marks = row.marks or {}
+    for outcome in outcomes:
+        told = [outcome.file, _yes(outcome.ok), outcome.score, outcome.mode, shapes_text(outcome), f"{outcome.seconds:.6f}", outcome.error]
+        marks = outcome.marks or {}
         told += [_cell(marks.get(column)) for column in MARKS] if check else []
-        writer.writerow([*told, *(row.points.get(step, "") for step in steps)])
+        writer.writerow([*told, *(outcome.points.get(step, "") for step in steps)])
     return out.getvalue()
 
 
-def summary_jsonl(rows: Sequence[Row], check: bool = False) -> str:
+def summary_jsonl(outcomes: Sequence[Outcome], check: bool = False) -> str:
     from attn_cli.render.data.json import encode
 
-    return "".join(encode(_record(row, check)) + "\n" for row in rows)
+    return "".join(encode(_record(outcome, check)) + "\n" for outcome in outcomes)
 
 
 SUMMARIES = {".csv": summary_csv, ".jsonl": summary_jsonl}
 
 
-def shapes_text(row: Row) -> str:
-    return " ".join(f"{name}={size}" for name, size in row.shapes.items())
+def shapes_text(outcome: Outcome) -> str:
+    return " ".join(f"{name}={size}" for name, size in outcome.shapes.items())
 
 
-def row_line(row: Row) -> str:
-    """The row for people."""
-    told = [one_line(row.file), row.score, row.mode, shapes_text(row)]
-    state = "failed" if not row.ok else "kept  " if row.skipped else "done  "
-    if row.marks is not None:
-        state = "right " if row.marks["right"] else "wrong "
-        told.append(f"{row.marks['earned']:g}/{row.marks['possible']:g}")
-        if row.marks["first_wrong_step"]:
-            told.append(f"{row.marks['first_wrong_step']}{_people(row.marks['first_wrong_cell'])}")
-        told.append(row.marks["mistake"] or "")
+def line(outcome: Outcome) -> str:
+    """The outcome for people."""
+    told = [one_line(outcome.file), outcome.score, outcome.mode, shapes_text(outcome)]
+    state = "failed" if not outcome.ok else "kept  " if outcome.skipped else "done  "
+    if outcome.marks is not None:
+        state = "right " if outcome.marks["right"] else "wrong "
+        told.append(f"{outcome.marks['earned']:g}/{outcome.marks['possible']:g}")
+        if outcome.marks["first_wrong_step"]:
+            told.append(f"{outcome.marks['first_wrong_step']}{_people(outcome.marks['first_wrong_cell'])}")
+        told.append(outcome.marks["mistake"] or "")
     return " ".join(part for part in (state, *told) if part)
 
 
-def json_line(row: Row) -> str:
+def json_line(outcome: Outcome) -> str:
     """The problem's whole result as one line, or why there is none."""
-    if row.result is not None:
-        return row.result
+    if outcome.result is not None:
+        return outcome.result
     from attn_cli.render.data.json import encode
 
-    return encode({"file": row.file, "error": row.error})
+    return encode({"file": outcome.file, "error": outcome.error})
 
 
-def counts(rows: Sequence[Row], left: int = 0) -> str:
-    """The closing line; `left` problems were not tried."""
-    total, bad = len(rows) + left, sum(not row.ok for row in rows)
-    kept = sum(row.skipped for row in rows)
-    told = [f"{len(rows) - bad - kept} done", f"{bad} failed"]
-    told += [f"{kept} kept"] if kept else []
-    told += [f"{left} not tried"] if left else []
-    marked = [row for row in rows if row.marks is not None]
+def closing_line(outcomes: Sequence[Outcome], left: int = 0) -> str:
+    """How many problems went how; `left` were not tried."""
+    kept = sum(outcome.skipped for outcome in outcomes)
+    done = sum(outcome.ok for outcome in outcomes) - kept
+    told = [f"{done} done", *_counts(outcomes, kept, left)]
+    marked = [outcome for outcome in outcomes if outcome.marks is not None]
     if marked:
-        told.append(f"{sum(row.right for row in marked)} of {len(marked)} right")
-    return f"{total} problem{'' if total == 1 else 's'}: {', '.join(told)}"
+        told.append(f"{sum(outcome.right for outcome in marked)} of {len(marked)} right")
+    return f"{_problems(len(outcomes) + left)}: {', '.join(told)}"
 
 
-def progress(done: int, total: int, seconds: float) -> str:
-    """How far a batch is, and how long the rest will take at the same pace."""
-    filled = 20 * done // total
-    left = "" if not done else f"  {_time(seconds * (total - done) / done)} left"
-    return f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{total}{left}"
+def interrupted_line(outcomes: Sequence[Outcome], left: int, written: int | None = None, resumable: bool = False) -> str:
+    """The same where the run was interrupted; `written` results stand in their folder."""
+    if written is None:
+        return f"interrupted: {closing_line(outcomes, left)}"
+    kept = sum(outcome.skipped for outcome in outcomes)
+    bad = sum(not outcome.ok for outcome in outcomes)
+    told = [f"{written} written", *_counts(outcomes, kept, len(outcomes) + left - written - kept - bad)]
+    goes_on = "; with --resume the next run goes on from there" if resumable else ""
+    return f"interrupted: {_problems(len(outcomes) + left)}: {', '.join(told)}{goes_on}"
 
 
-def _time(seconds: float) -> str:
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+def _counts(outcomes: Sequence[Outcome], kept: int, left: int) -> list[str]:
+    bad = sum(not outcome.ok for outcome in outcomes)
+    return [f"{bad} failed", *([f"{kept} kept"] if kept else []), *([f"{left} not tried"] if left else [])]
 
 
-def _record(row: Row, check: bool) -> dict[str, Any]:
-    marks = row.marks or {}
+def _problems(count: int) -> str:
+    return f"{count} problem{'' if count == 1 else 's'}"
+
+
+def _record(outcome: Outcome, check: bool) -> dict[str, Any]:
+    marks = outcome.marks or {}
     return {
-        "file": row.file,
-        "ok": row.ok,
-        "score": row.score or None,
-        "mode": row.mode or None,
-        "shapes": dict(row.shapes),
-        "seconds": round(row.seconds, 6),
-        "error": row.error or None,
+        "file": outcome.file,
+        "ok": outcome.ok,
+        "score": outcome.score or None,
+        "mode": outcome.mode or None,
+        "shapes": dict(outcome.shapes),
+        "seconds": round(outcome.seconds, 6),
+        "error": outcome.error or None,
         **({column: marks.get(column) for column in MARKS} if check else {}),
-        **({"points": dict(row.points)} if check else {}),
+        **({"points": dict(outcome.points)} if check else {}),
     }
 
 

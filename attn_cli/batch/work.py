@@ -1,4 +1,4 @@
-"""Some problems worked, one after the other, each turned into a row. It may run in any process, on any machine that sees the files."""
+"""Some problems worked, one after the other, each turned into an outcome. It may run in any process, on any machine that sees the files."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ class Job:
 
     style: Style
     format: str | None = None
-    """The format of the results; None where only the rows are asked for."""
+    """The format of the results; None where only the outcomes are asked for."""
     check: bool = False
     """Whether to mark each problem's own answers."""
     settings: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     decimal: str | None = None
+    allow_outside: bool = False
     since: int | None = None
     """Results that are no older than this (in ns) were made with the same options: what they hold need not be done again."""
     folder: str | None = None
@@ -52,14 +53,14 @@ class Task:
 
     path: str
     target: str | None = None
-    """Where the result goes; None where the row carries it."""
+    """Where the result goes; None where the outcome carries it."""
 
 
 Chunk = tuple[Task, ...]
 """Tasks that are handed out together."""
 
 
-class Row(NamedTuple):
+class Outcome(NamedTuple):
     """What became of one problem."""
 
     file: str
@@ -86,14 +87,14 @@ class Row(NamedTuple):
         return self.ok and (self.marks is None or bool(self.marks["right"]))
 
 
-def work(job: Job, tasks: Sequence[Task]) -> list[Row]:
-    """Work each problem; whatever is wrong with one becomes part of its row."""
+def work(job: Job, tasks: Sequence[Task]) -> list[Outcome]:
+    """Work each problem; whatever is wrong with one becomes part of its outcome."""
     with _place(job.folder):
-        return [_row(job, task) for task in tasks]
+        return [_outcome(job, task) for task in tasks]
 
 
-def here(job: Job, tasks: Iterable[Task]) -> Iterator[Row]:
-    """The same in this process, a row at a time."""
+def here(job: Job, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    """The same in this process, an outcome at a time."""
     for task in tasks:
         yield from work(job, (task,))
 
@@ -113,35 +114,35 @@ def _place(folder: str | None) -> Iterator[None]:
             os.chdir(before)
 
 
-def failed(path: str, error: BaseException, seconds: float = 0.0) -> Row:
+def failed(path: str, error: BaseException, seconds: float = 0.0) -> Outcome:
     text = describe(error)
     file = one_line(path)
     hopeless = isinstance(error.__context__, OSError) and error.__context__.errno in UNWRITABLE
-    return Row(path, False, seconds, error=text if file in text else f"{file}: {text}", hopeless=hopeless)
+    return Outcome(path, False, seconds, error=text if file in text else f"{file}: {text}", hopeless=hopeless)
 
 
-def _row(job: Job, task: Task) -> Row:
+def _outcome(job: Job, task: Task) -> Outcome:
     from attn_cli.files.load import load
 
     start = time.perf_counter()
     try:
-        loaded = load(task.path, settings=job.settings, encoding=job.encoding, decimal=job.decimal)
+        loaded = load(task.path, settings=job.settings, encoding=job.encoding, decimal=job.decimal, allow_outside=job.allow_outside)
         try:
             if job.since is not None and _is_done(task, loaded, job.since):
-                row = _skipped(task, loaded)
+                outcome = _skipped(task, loaded)
             else:
-                row = _marked(job, task, loaded) if job.check else _solved(job, task, loaded)
+                outcome = _marked(job, task, loaded) if job.check else _solved(job, task, loaded)
         except InputError as error:
             raise loaded.locate(error) from error
     except Exception as error:
         return failed(task.path, error, time.perf_counter() - start)
-    return row._replace(seconds=time.perf_counter() - start)
+    return outcome._replace(seconds=time.perf_counter() - start)
 
 
 # ---- what is asked of a problem
 
 
-def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
+def _solved(job: Job, task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.engine.large.memory import solve_within
     from attn_cli.render.formats import FORMATS
 
@@ -158,7 +159,7 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Row:
     return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
 
 
-def _marked(job: Job, task: Task, loaded: Loaded) -> Row:
+def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.files.claims import claims
     from attn_cli.homework.report import Marker, tidy
     from attn_cli.render.report import FORMATS, Wanted
@@ -202,16 +203,16 @@ def _marks(report: Report) -> dict[str, Any]:
     }
 
 
-def _skipped(task: Task, loaded: Loaded) -> Row:
+def _skipped(task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.engine.remarks import settings
     from attn_cli.engine.shapes import plan
 
     return _told(task, settings(loaded.problem, plan(loaded.problem.as_dtype())))._replace(skipped=True)
 
 
-def _told(task: Task, settings: Mapping[str, Any], warnings: tuple[Note, ...] = (), result: str | None = None) -> Row:
+def _told(task: Task, settings: Mapping[str, Any], warnings: tuple[Note, ...] = (), result: str | None = None) -> Outcome:
     shapes = {name: settings[name] for name in ("n", "m", "heads", "d_k", "d_v") if settings.get(name) is not None}
-    return Row(task.path, True, 0.0, str(settings["score"] or ""), str(settings["mode"]), shapes, warnings=warnings, result=result)
+    return Outcome(task.path, True, 0.0, str(settings["score"] or ""), str(settings["mode"]), shapes, warnings=warnings, result=result)
 
 
 # ---- results

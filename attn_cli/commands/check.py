@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from attn_cli.commands.options import Command, Look, Reading, application, grouped, terminal_width, wants_color
-from attn_cli.commands.walkthrough import say, spare, write
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import FileOptions, Look, application, grouped, terminal_width, wants_color
+from attn_cli.commands.output import say, spare, write
 from attn_cli.errors import AttnError, InputError, Place, UsageError, describe
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ app = application()
 @grouped
 def run(
     problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="The problem: YAML, JSON, NPZ, or a folder of CSVs.")],
-    reading: Reading,
+    files: FileOptions,
     answers: Annotated[
         list[str] | None,
         typer.Argument(metavar="[ANSWERS]...", help="Files or folders of worked numbers (default: the problem's own `answers`)."),
@@ -61,15 +62,15 @@ def run(
     look = Look(decimals=decimals, lang=lang)
     one_file = _one_file(output, FORMATS)
     form = _format(format, one_file, FORMATS)
-    loaded = load(problem, encoding=reading.encoding, decimal=reading.decimal)
+    loaded = load(problem, **files._asdict())
     try:
-        worth = _points(points or [], reading)
-        marker = Marker(loaded.problem, _number(tol, "--tol", reading), worth, _fraction(penalty_carried, reading))
+        worth = _points(points or [], files)
+        marker = Marker(loaded.problem, _number(tol, "--tol", files), worth, _fraction(penalty_carried, files))
     except InputError as error:
         raise loaded.locate(error) from error
     if output is not None:
         spare(output, loaded, answers or ())
-    reports = _marked(marker, loaded, answers, reading)
+    reports = _marked(marker, loaded, answers, files)
     style = _style(look, output is None)
     wanted = Wanted(answers=not no_answers, explain=explain)
     if output is not None and not one_file:
@@ -90,18 +91,18 @@ def run(
 
 
 # ------------------------------------------------------------------ the submissions
-def _marked(marker: Marker, loaded: Loaded, answers: Sequence[str] | None, reading: Reading) -> list[Report | Failed]:
+def _marked(marker: Marker, loaded: Loaded, answers: Sequence[str] | None, files: FileOptions) -> list[Report | Failed]:
     """A report for each submission; what cannot be read costs a class that row only."""
     from attn_cli.homework.report import Failed
 
     if not answers:
         return [_own(marker, loaded)]
     if len(answers) == 1:
-        return [_one(marker, answers[0], reading, None)]
+        return [_one(marker, answers[0], files, None)]
     reports: list[Report | Failed] = []
     for path in answers:
         try:
-            reports.append(_one(marker, path, reading, path))
+            reports.append(_one(marker, path, files, path))
         except (AttnError, OSError) as error:
             told = describe(error)
             reports.append(Failed(path, told if path in told else f"{path}: {told}"))
@@ -120,11 +121,11 @@ def _own(marker: Marker, loaded: Loaded) -> Report:
         raise error.at(Place(loaded.source)) from error
 
 
-def _one(marker: Marker, path: str, reading: Reading, file: str | None) -> Report:
+def _one(marker: Marker, path: str, files: FileOptions, file: str | None) -> Report:
     from attn_cli.files.answers import read_answers
     from attn_cli.files.claims import claims
 
-    found = read_answers(path, encoding=reading.encoding, decimal=reading.decimal)
+    found = read_answers(path, **files._asdict())
     try:
         return marker.mark(claims(found.steps), file, found.notes)
     except InputError as error:
@@ -188,14 +189,14 @@ def _style(look: Look, on_screen: bool) -> Style:
     )
 
 
-def _number(text: str | None, option: str, reading: Reading) -> float | None:
+def _number(text: str | None, option: str, files: FileOptions) -> float | None:
     """A number from 0 on the command line, in the syntax of the files."""
     from attn_cli.files.cells import number
 
     if text is None:
         return None
     try:
-        found = number(text, reading.decimal or ".")
+        found = number(text, files.decimal or ".")
     except InputError as error:
         raise UsageError(f"{option}: {error.message}") from None
     if not 0 <= found < float("inf"):
@@ -203,14 +204,14 @@ def _number(text: str | None, option: str, reading: Reading) -> float | None:
     return found
 
 
-def _fraction(text: str, reading: Reading) -> float:
-    found = _number(text, "--penalty-carried", reading)
+def _fraction(text: str, files: FileOptions) -> float:
+    found = _number(text, "--penalty-carried", files)
     if found is None or found > 1:
         raise UsageError(f"--penalty-carried: found {text!r}, expected a number from 0 to 1")
     return found
 
 
-def _points(texts: Sequence[str], reading: Reading) -> dict[str, float]:
+def _points(texts: Sequence[str], files: FileOptions) -> dict[str, float]:
     """STEP=N pairs."""
     from attn_cli.files.keys import STEPS, canonical
     from attn_cli.names import did_you_mean
@@ -225,5 +226,5 @@ def _points(texts: Sequence[str], reading: Reading) -> dict[str, float]:
             raise UsageError(f"--points: no step {name!r}{did_you_mean(name, list(STEPS))}; there are {', '.join(STEPS)}")
         if step in found:
             raise UsageError(f"--points: {step} is given twice")
-        found[step] = _number(worth.strip(), "--points", reading) or 0.0
+        found[step] = _number(worth.strip(), "--points", files) or 0.0
     return found

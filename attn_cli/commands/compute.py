@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
-from attn_cli.commands.walkthrough import File, Output, walk
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
+from attn_cli.commands.output import Output
+from attn_cli.commands.walkthrough import File, walk
 
 app = application()
 
 
-@app.command(cls=ProblemCommand)
+@app.command(cls=Command)
 @grouped
-def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, file: File = None, output: Output = None) -> None:
+def run(settings: Settings, matrices: Matrices, look: Look, files: FileOptions, file: File = None, output: Output = None) -> None:
     """
     \b
     attn compute                              the worked example of the textbook
@@ -20,4 +22,4 @@ def run(settings: Settings, matrices: Matrices, look: Look, reading: Reading, fi
 
     Print each step of an attention problem as a table: Q, K, V, scores, weights, output.
     """
-    walk(file, settings, matrices, reading, look, output, "compute")
+    walk(file, settings, matrices, files, look, output, "compute")

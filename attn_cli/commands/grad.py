@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
+from attn_cli.commands.output import Output
 from attn_cli.commands.trace import Cell, Full
-from attn_cli.commands.walkthrough import File, Output, walk
+from attn_cli.commands.walkthrough import File, walk
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 app = application()
 
 
-class GradCommand(ProblemCommand):
+class GradCommand(Command):
     """One whose --baseline may stand alone: then it is the best one."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -34,7 +36,7 @@ def run(
     settings: Settings,
     matrices: Matrices,
     look: Look,
-    reading: Reading,
+    files: FileOptions,
     file: File = None,
     output: Output = None,
     cell: Cell = None,
@@ -48,8 +50,8 @@ def run(
 ) -> None:
     """
     \b
-    attn grad                                  the worked example of the textbook, forwards and backwards
-    attn grad problem.yaml --only dS --verify  one step of the backward pass, and whether differences agree
+    attn grad                                  the textbook's example, both ways
+    attn grad problem.yaml --only dS --verify  one step, and a proof
     attn grad --cell 'dW_Q[1,1]'               one number, down to the inputs
     attn grad --mode hard --estimator reinforce --baseline best
 
@@ -69,12 +71,12 @@ def run(
             return verified(trace) if verify else trace
         if verify:
             raise UsageError("--verify: an estimate is not the slope of the loss, so there is nothing to compare; leave out --estimator")
-        return estimate(problem, estimator, samples, _baseline(baseline, estimator, reading))
+        return estimate(problem, estimator, samples, _baseline(baseline, estimator, files))
 
-    walk(file, settings, matrices, reading, look, output, "trace", cell or (), full, work)
+    walk(file, settings, matrices, files, look, output, "trace", cell or (), full, work)
 
 
-def _baseline(text: str | None, estimator: str, reading: Reading) -> str | float | None:
+def _baseline(text: str | None, estimator: str, files: FileOptions) -> str | float | None:
     """`mean`, or a number in the syntax of the files."""
     if text is None or text == "none":
         return None
@@ -85,6 +87,6 @@ def _baseline(text: str | None, estimator: str, reading: Reading) -> str | float
     from attn_cli.files.cells import number
 
     try:
-        return number(text, reading.decimal or ".")
+        return number(text, files.decimal or ".")
     except InputError as error:
         raise UsageError(f"--baseline: {error.message}; or write best or mean") from None

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from attn_cli.commands.options import Command, application
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import application
 from attn_cli.commands.shelf import sample, samples
 from attn_cli.errors import UsageError
 

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, grouped
-from attn_cli.commands.walkthrough import File, Output, walk
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
+from attn_cli.commands.output import Output
+from attn_cli.commands.walkthrough import File, walk
 
 app = application()
 
@@ -16,13 +18,13 @@ Cell = Annotated[list[str] | None, typer.Option(metavar="STEP[ROW,COLUMN]", help
 Full = Annotated[bool, typer.Option("--full", help="Every cell and every term, however many there are.")]
 
 
-@app.command(cls=ProblemCommand)
+@app.command(cls=Command)
 @grouped
 def run(
     settings: Settings,
     matrices: Matrices,
     look: Look,
-    reading: Reading,
+    files: FileOptions,
     file: File = None,
     output: Output = None,
     cell: Cell = None,
@@ -36,4 +38,4 @@ def run(
 
     Print each step of an attention problem with the arithmetic of its cells, as one would write it by hand.
     """
-    walk(file, settings, matrices, reading, look, output, "trace", cell or (), full)
+    walk(file, settings, matrices, files, look, output, "trace", cell or (), full)

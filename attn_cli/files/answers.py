@@ -31,7 +31,7 @@ class Answers(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def read_answers(path: str, *, encoding: str | None = None, decimal: str | None = None) -> Answers:
+def read_answers(path: str, *, encoding: str | None = None, decimal: str | None = None, allow_outside: bool = False) -> Answers:
     """Read one submission. Raises InputError for an unknown step, an unreadable cell, or when nothing is given."""
     reading = Reading(encoding, decimal)
     notes: list[Note] = []

@@ -66,6 +66,7 @@ def load(
     settings: Mapping[str, str] | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    allow_outside: bool = False,
 ) -> Loaded:
     """Read a problem from a file, a folder or `-`, with single matrices and settings from options, which win."""
     reading = _reading(encoding, decimal)

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from pathlib import Path
 
 from attn_cli.errors import UsageError
 
 _SUFFIX = ".tmp"
+_STREAMS = {"stdout": 1, "stderr": 2}
+_OPENED = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/(fd/\d+)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file under a temporary name beside it, then rename, so that nobody ever sees half of it.
 
-    A link is followed, and what it points to replaced; something that is no regular file (/dev/stdout, a pipe) is
-    written to as it is. `durable` waits until the bytes are on the disk, so that the file is whole even after a power
-    cut; however the program ends, it is whole without that. Raises UsageError, one line, when the file cannot be written.
+    A link is followed, and what it points to replaced. A descriptor that the shell has opened (/dev/stderr, /dev/fd/3) is
+    written to where it stands, and so is what is no regular file (a pipe, /dev/null). `durable` waits until the bytes are
+    on the disk, so that the file is whole even after a power cut; however the program ends, it is whole without that.
+    Raises UsageError, one line, when the file cannot be written.
     """
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     target = os.fspath(path) or "."
     try:
+        opened = _OPENED.fullmatch(target)
+        if opened is not None:
+            name = opened[1] or opened[2]
+            _append(_STREAMS.get(name) or int(name[3:]), data)
+            return
         found = _mode(target)
         if found is not None and stat.S_ISLNK(found):
             target = os.path.realpath(target)
@@ -36,6 +45,18 @@ def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> Non
             _replace(target, data, found, durable)
     except OSError as why:
         raise UsageError(f"{path}: cannot be written: {_reason(why, target)}") from None
+
+
+def is_stream(path: str) -> bool:
+    """Whether writing there goes on from what others have written, or to nobody: a descriptor, a pipe, a device."""
+    found = _mode(os.path.realpath(path))
+    return bool(_OPENED.fullmatch(path)) or (found is not None and not stat.S_ISREG(found) and not stat.S_ISDIR(found))
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    """Write on where others that share the descriptor have written."""
+    with os.fdopen(os.dup(descriptor), "wb") as file:
+        file.write(data)
 
 
 def refuse_hopeless(path: str) -> None:

@@ -16,9 +16,9 @@ from attn_cli.batch import executors, pool
 from attn_cli.batch.executors import pieces
 from attn_cli.batch.find import plan
 from attn_cli.batch.resume import tidy
-from attn_cli.batch.summary import progress
-from attn_cli.batch.work import Job, Row, Task, failed
+from attn_cli.batch.work import Job, Outcome, Task, failed
 from attn_cli.cli import main
+from attn_cli.commands.output import bar
 
 GOOD = "X: [[{}, 0], [0, 1]]\nW_Q: identity\nW_K: identity\nW_V: identity\n"
 ATTN = [sys.executable, "-m", "attn_cli"]
@@ -92,14 +92,14 @@ def deadly(job, tasks):
     """Stands for work that makes the system end its process."""
     if any("p0005" in task.path for task in tasks):
         os._exit(9)
-    return [Row(task.path, True, 0.0) for task in tasks]
+    return [Outcome(task.path, True, 0.0) for task in tasks]
 
 
 def test_a_problem_that_ends_its_process_costs_its_own_row_only(here, monkeypatch):
     monkeypatch.setattr(pool, "work", deadly)
     monkeypatch.setattr(executors, "PAYS", 0)
     monkeypatch.setattr(executors, "MOST", 3)
-    rows = list(executors.run(Job(None), [Task(f"p{i:04}.yaml") for i in range(12)], jobs=2))
+    rows = list(executors.outcomes(Job(None), [Task(f"p{i:04}.yaml") for i in range(12)], jobs=2))
     assert [row.file for row in rows] == [f"p{i:04}.yaml" for i in range(12)]
     assert [row.file for row in rows if not row.ok] == ["p0005.yaml"]
     assert rows[5].error == "p0005.yaml: the process that worked this problem was ended; perhaps memory ran out"
@@ -390,10 +390,10 @@ def test_reports_are_what_check_says(here, capsys):
 
 
 def test_progress_tells_how_long_the_rest_takes():
-    assert progress(0, 200, 0.0) == "[....................] 0/200"
-    assert progress(50, 200, 2.0) == "[#####...............] 50/200  6 s left"
-    assert progress(1, 200, 1.0) == "[....................] 1/200  3 min 19 s left"
-    assert progress(1, 10_000, 1.0).endswith("2 h 46 min left")
+    assert bar(0, 200, 0.0) == "[....................] 0/200"
+    assert bar(50, 200, 2.0) == "[#####...............] 50/200  6 s left"
+    assert bar(1, 200, 1.0) == "[....................] 1/200  3 min 19 s left"
+    assert bar(1, 10_000, 1.0).endswith("2 h 46 min left")
 
 
 @POSIX

@@ -59,7 +59,16 @@ def test_the_help_of_a_command_opens_with_an_example(command, capsys):
 def test_the_help_of_a_command_lists_score_functions_and_modes(command, capsys):
     main([command, "--help"])
     page = capsys.readouterr().out
-    assert all(f"\n  {name} " in page for name in ("scaled", "dot", "additive", "soft", "hard"))
+    assert all(name in page for name in ("scaled, dot, additive", "soft, hard, sample"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_fits_a_screen(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main([command, "--help"])
+    page = capsys.readouterr().out.splitlines()
+    assert len(page) <= 50
+    assert max(map(len, page)) <= 80
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"]])
