@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attn_cli.commands.options import Look, Matrices, ProblemCommand, Reading, Settings, application, given, grouped, load
+from attn_cli.commands.help_page import Command
+from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, given, grouped, load
+from attn_cli.commands.output import Output, format_for, say, spare, target, write
 from attn_cli.commands.shelf import sample
-from attn_cli.commands.walkthrough import EXAMPLE, Output, format_for, say, spare, write
+from attn_cli.commands.walkthrough import EXAMPLE
 from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, UsageError
 
@@ -27,13 +29,13 @@ Files = Annotated[
 ]
 
 
-@app.command(cls=ProblemCommand)
+@app.command(cls=Command)
 @grouped
 def run(
     settings: Settings,
     matrices: Matrices,
     look: Look,
-    reading: Reading,
+    reading: FileOptions,
     files: Files = None,
     output: Output = None,
     study: Annotated[str | None, typer.Option(metavar="scaling", help="Measure why dot products are divided by √d_k.")] = None,
@@ -42,16 +44,16 @@ def run(
 ) -> int:
     """
     \b
-    attn compare problem.yaml              every score function and mode side by side
-    attn compare problem.yaml other.yaml   two problems, step by step
-    attn compare problem.yaml torch.npz    a problem and a framework's numbers
-    attn compare --study scaling           what √d_k is for, measured
+    attn compare problem.yaml             each score function and mode, side by side
+    attn compare problem.yaml other.yaml  two problems, step by step
+    attn compare problem.yaml torch.npz   a problem and a framework's numbers
+    attn compare --study scaling          what √d_k is for, measured
 
     Compare what score functions and modes make of one input, or two results step by step (exit 1 where they differ).
     """
     from attn_cli.render.sheet import written
 
-    output = None if output == "-" else output
+    output = target(output)
     form = format_for(look.format, output)
     style = look.style("compute", on_screen=output is None)
     paths = files or []
@@ -60,7 +62,7 @@ def run(
     if study is not None:
         if paths or study != "scaling":
             raise UsageError("--study takes no file" if paths else f"--study: found {study!r}, expected scaling")
-        write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output)
+        write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output, form.full_precision)
         return 0
     if len(paths) > 2:
         raise UsageError(f"found {len(paths)} files, expected one or two")
@@ -72,7 +74,7 @@ def run(
         sheet, notes, code = _ways(loaded, style) if len(paths) < 2 else _apart(loaded, paths, settings, reading, style)
     except InputError as error:
         raise loaded.locate(error) from error
-    write(written(sheet, form.name, style), output)
+    write(written(sheet, form.name, style), output, form.full_precision)
     say((*((Note("built_in", {"name": EXAMPLE}),) if example else ()), *notes), look.language())
     return code
 
@@ -86,7 +88,7 @@ def _ways(loaded: Loaded, style: Style) -> tuple[Sheet, list[Note], int]:
     return ways_sheet(found[0].trace, found, notes, style), notes, 0
 
 
-def _apart(loaded: Loaded, paths: list[str], settings: Settings, reading: Reading, style: Style) -> tuple[Sheet, list[Note], int]:
+def _apart(loaded: Loaded, paths: list[str], settings: Settings, reading: FileOptions, style: Style) -> tuple[Sheet, list[Note], int]:
     """A problem and another one, or numbers from elsewhere; exit code 1 where they differ."""
     from attn_cli.engine.attention import solve
     from attn_cli.engine.training import work_for
@@ -106,7 +108,7 @@ def _apart(loaded: Loaded, paths: list[str], settings: Settings, reading: Readin
     return sheet, [], 0 if first is None else 1
 
 
-def _other(path: str, settings: Settings, reading: Reading) -> tuple[Loaded | None, Sequence[Answer]]:
+def _other(path: str, settings: Settings, reading: FileOptions) -> tuple[Loaded | None, Sequence[Answer]]:
     """The second file as a problem; as numbers from elsewhere where it is none."""
     from attn_cli.engine.attention import solve
     from attn_cli.files.answers import read_answers
@@ -116,14 +118,14 @@ def _other(path: str, settings: Settings, reading: Reading) -> tuple[Loaded | No
         other = load(path, settings, Matrices(), reading)
     except InputError as no_problem:
         try:
-            return None, claims(read_answers(path, encoding=reading.encoding, decimal=reading.decimal).steps)
+            return None, claims(read_answers(path, **reading._asdict()).steps)
         except InputError:
             raise no_problem from None
     try:
         solve(other.problem)
     except InputError as misfit:
         try:
-            return None, claims(read_answers(path, encoding=reading.encoding, decimal=reading.decimal).steps)
+            return None, claims(read_answers(path, **reading._asdict()).steps)
         except InputError:
             raise other.locate(misfit) from misfit
     return other, ()

@@ -36,8 +36,8 @@ def walk(
     work: Callable[[Problem], Trace] | None = None,
 ) -> None:
     """`work` is done in place of the forward pass alone."""
-    form = format_for(look.format, output)
     output = target(output)
+    form = format_for(look.format, output)
     example = file is None and not given(matrices)
     loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, files)
     if output is not None:
