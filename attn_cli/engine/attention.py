@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem, Sizes, all_finite, has_weights, source
+from attn_cli.engine.problem import Problem, Sizes, has_weights, source
 from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.shapes import open_cells, plan
@@ -55,7 +56,7 @@ def solve(
     ours = not (given or nudge or instead)
     if ours:
         refuse_overflow({"scores": raw}, problem)
-    s = closed(raw, problem, sizes, record)
+    s = adjusted(raw, problem, sizes, record)
     if problem.temperature != 1:
         s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
     if ours and (problem.bias is not None or problem.temperature != 1):
@@ -129,10 +130,10 @@ def raw_scores(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     return s
 
 
-def closed(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
+def adjusted(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
     """Scores after softcap, bias and mask, each recorded where something follows it: (n, m) -> (n, m)."""
     c, bias, mask = problem.softcap, problem.bias, problem.mask
-    masked = mask is not None and mask.closes
+    masked = mask is not None and mask.in_force
     if c is not None or bias is not None or masked:
         s = record("raw_scores", s)
     if c is not None:
@@ -143,7 +144,7 @@ def closed(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:
     if bias is not None:
         s = op.add(s, per_head(flat_head(given_input("bias", problem), sizes.h)))
     if mask is not None and masked:
-        s = op.Close(allowed=allowed(mask, sizes.h, sizes.n, sizes.m))(s)
+        s = op.Masked(allowed=allowed(mask, sizes.h, sizes.n, sizes.m))(s)
     return record("scores", s)
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import Expr
 from attn_cli.engine.gradient import ordered
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import Trace
 from attn_cli.errors import InputError

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import solve
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import ARRAYS, Array, Problem
+from attn_cli.engine.problem import ARRAYS, Problem
 from attn_cli.engine.steps import Trace, gradient_of, turned
 from attn_cli.engine.training import upstream
 

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.expression import Expr, constant, symbol
+from attn_cli.engine.arrays import Array, Cell
+from attn_cli.engine.expression import Expr, constant, summed, symbol
 from attn_cli.engine.gradient import backward, ordered
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.operations import Cell, Named, Operation
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.operations import Named, Operation
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.steps import Trace, gradient_of, turned
 from attn_cli.engine.training import differentiate
@@ -75,7 +76,7 @@ class SoftWeights(Operation):
         if not np.isfinite(s.value[at]):
             return constant(0)
         row = [(*at[:-1], j) for j in range(s.value.shape[-1]) if np.isfinite(s.value[(*at[:-1], j)])]
-        return Expr("divide", (Expr("exp", (op.term(s, at),)), op.summed(Expr("exp", (op.term(s, each),)) for each in row)))
+        return Expr("divide", (Expr("exp", (op.term(s, at),)), summed(Expr("exp", (op.term(s, each),)) for each in row)))
 
 
 @ESTIMATORS.register()

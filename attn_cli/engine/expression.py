@@ -8,13 +8,12 @@ arithmetic of a cell is the same kind of expression, every shown equation can be
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from attn_cli.engine.operations import Named
+from attn_cli.engine.arrays import Array, Cell
 
-SUM, PRODUCT, PREFIX, POSTFIX, ATOM = range(1, 6)
+SUM, HADAMARD, PRODUCT, PREFIX, POSTFIX, ATOM = range(1, 7)
 """How tightly an expression binds; a looser one inside a tighter one gets brackets."""
 
 
@@ -90,6 +89,20 @@ class Sym(Expr):
         return self if self.number is None else Num(value=self.number, exact=True)
 
 
+class Origin(Protocol):
+    """What a number was taken from: an input or a step (see `operations.Named`)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> Array: ...
+    @property
+    def expr(self) -> Expr: ...
+    @property
+    def operation(self) -> object | None:
+        """None for an input."""
+
+
 class Num(Expr):
     """A number, and the cell of an input or step that it came from.
 
@@ -99,7 +112,7 @@ class Num(Expr):
     __slots__ = ("value", "exact", "source", "at")
     value: float
 
-    def __init__(self, value: float, exact: bool = False, source: Named | None = None, at: tuple[int, ...] = ()):
+    def __init__(self, value: float, exact: bool = False, source: Origin | None = None, at: Cell = ()):
         self.op, self.args = "number", ()
         self.value, self.exact, self.source, self.at = value, exact, source, at
 
@@ -135,6 +148,19 @@ def constant(value: float) -> Num:
     return Num(value=float(value), exact=True)
 
 
+def summed(terms: Iterable[Expr]) -> Expr:
+    """The terms added up; sums inside it are opened, and a single term stands alone."""
+    flat = [part for term in terms for part in (term.args if term.op == "add" else (term,))]
+    return flat[0] if len(flat) == 1 else Expr("add", tuple(flat))
+
+
+def first_head(e: Expr) -> Expr:
+    """The same of the first head: Oₕ -> O₁."""
+    if isinstance(e, Sym):
+        return Sym(e.text.replace("ₕ", "₁"), e.latex.replace("_h", "_1"), e.flips, e.number)
+    return Expr(e.op, tuple(map(first_head, e.args))) if e.args else e
+
+
 def _bracket(e: Expr, text: str, binds: int, left: str, right: str) -> str:
     """A number is judged by what is shown of it: its name needs no brackets where its negative value would."""
     loose = text.startswith("-") and binds > SUM if isinstance(e, Num) else e.binds < binds
@@ -142,7 +168,7 @@ def _bracket(e: Expr, text: str, binds: int, left: str, right: str) -> str:
 
 
 # ------------------------------------------------------------------ the operators
-Part = Callable[..., str]
+Writer = Callable[..., str]
 """Writes an argument; a second value gives the least binding that needs no brackets."""
 
 
@@ -150,8 +176,8 @@ class Operator(NamedTuple):
     """How one operator binds, looks, evaluates and turns."""
 
     binds: int
-    plain: Callable[[Expr, Part, int], str]
-    tex: Callable[[Expr, Part, int], str]
+    plain: Callable[[Expr, Writer, int], str]
+    tex: Callable[[Expr, Writer, int], str]
     value: Callable[..., float]
     transposed: Callable[[Expr], Expr]
 
@@ -261,7 +287,7 @@ def _prefix(before: str, tex: str, inner: int, value: Callable[..., float]) -> O
 def _iverson(text: Callable[[list[str]], str], value: Callable[..., float]) -> Operator:
     """A statement in square brackets: 1 where it is true, 0 where it is not (Iverson's bracket)."""
 
-    def tex(e: Expr, part: Part, fold: int) -> str:
+    def tex(e: Expr, part: Writer, fold: int) -> str:
         statement = text([part(a) for a in e.args])
         for plain, latex in (("max(", r"\max("), ("≤", r"\le"), (" and first", r"\text{ and first}")):
             statement = statement.replace(plain, latex)
@@ -276,6 +302,15 @@ def _largest(parts: list[str]) -> str:
     return f"{own} = max({', '.join(values)})" + (" and first" if values.count(own) > 1 else "")
 
 
+SUMS = {
+    "sum": "sum",
+    "vector sum": r"vector\ sum",
+    "head sum": r"head\ sum",
+    "group sum": r"group\ sum",
+    "query sum": r"query\ sum",
+    "key sum": r"key\ sum",
+}
+"""Sums that read the same in both layouts, with their TeX: over all vectors, over heads, over the query heads that share a key head."""
 OPERATORS: dict[str, Operator] = {
     "add": _n_ary(" + ", " + ", SUM, _plus, _same),
     "subtract": Operator(
@@ -288,7 +323,8 @@ OPERATORS: dict[str, Operator] = {
     "multiply": _n_ary("·", r" \cdot ", PRODUCT, _times, _reversed),
     "scale": _n_ary("·", r" \cdot ", PRODUCT, _times, _same),
     "linear": _n_ary("·", r" \cdot ", PRODUCT, _times, _still),
-    "hadamard": _n_ary(" ∘ ", r" \circ ", PRODUCT, _times, _same),
+    "each": _n_ary("·", r" \cdot ", PRODUCT, _times, _still),
+    "hadamard": _n_ary(" ∘ ", r" \circ ", HADAMARD, _times, _same),
     "divide": Operator(
         PRODUCT,
         lambda e, part, fold: f"{part(e.args[0], PRODUCT)} / {part(e.args[1], PREFIX)}",
@@ -296,7 +332,7 @@ OPERATORS: dict[str, Operator] = {
         _divide,
         _same,
     ),
-    "root": _prefix("√", r"\sqrt", ATOM, math.sqrt),
+    "root": _prefix("√", r"\sqrt", ATOM, lambda a: math.sqrt(a) if a >= 0 else math.nan),
     "square": Operator(
         POSTFIX,
         lambda e, part, fold: f"{part(e.args[0], ATOM)}²",
@@ -340,6 +376,21 @@ OPERATORS: dict[str, Operator] = {
     "column max": _function("column max", r"\operatorname{column\ max}", max, "row max"),
     "row sum": _function("row sum", r"\operatorname{row\ sum}", _plus, "column sum"),
     "column sum": _function("column sum", r"\operatorname{column\ sum}", _plus, "row sum"),
+    **{name: _function(name, rf"\operatorname{{{tex}}}", _plus) for name, tex in SUMS.items()},
+    "part": Operator(
+        POSTFIX,
+        lambda e, part, fold: f"{part(e.args[0], POSTFIX)}[{part(e.args[1])}]",
+        lambda e, part, fold: rf"{{{part(e.args[0], POSTFIX)}}}_{{[{part(e.args[1])}]}}",
+        lambda whole, which: whole,
+        _still,
+    ),
+    "size": Operator(
+        ATOM,
+        lambda e, part, fold: f"max|{part(e.args[0])}|",
+        lambda e, part, fold: rf"\max\lvert {part(e.args[0])} \rvert",
+        abs,
+        _same,
+    ),
     "block": Operator(
         POSTFIX,
         lambda e, part, fold: f"({part(e.args[0])})ₕ",

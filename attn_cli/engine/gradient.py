@@ -13,6 +13,9 @@ from attn_cli.engine.operations import Named
 def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None = None) -> dict[str, Named]:
     """Gradients by the name of the step or input, from the gradient `g` with respect to `out`.
 
+    Where an operand was repeated along an axis (a bias for every row, a key head for several query heads), its gradient is
+    added up here, in one place.
+
     `record(name, gradient)` may write each one down and pass on what is used from there. An input that no gradient
     reaches (behind a mode without one) is left out.
     """
@@ -32,8 +35,10 @@ def backward(out: Named, g: Named, record: Callable[[str, Named], Named] | None 
             continue
         for operand, pulled in zip(node.operands, node.operation.pull(gradient, node), strict=True):
             if pulled is not None:
-                which = identity(operand)
-                total[which] = op.add(total[which], pulled) if which in total else pulled
+                which, shape = identity(operand), operand.value.shape
+                if pulled.value.shape != shape:
+                    pulled = op.SumTo(shape, pulled.value.shape)(pulled)
+                total[which] = op.add(pulled, total[which]) if which in total else pulled
     return by_name
 
 

@@ -12,13 +12,12 @@ from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from attn_cli.engine.arrays import Array, all_finite, shape_text
 from attn_cli.engine.registry import FAMILIES
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean
 
-Array = NDArray[Any]
 Kind = Literal["text", "labels", "matrix", "number", "whole", "word", "truth", "truths", "window", "mask", "arrays", "steps", "answers"]
 
 
@@ -245,20 +244,6 @@ def _truths(row: Key, value: Any, found: str) -> Array:
         expected = "1 and 0, or true and false, in a mask; to add numbers to the scores (-inf masks a key) use bias"
         raise InputError(f"found {array[at]:g}, expected {expected}", key=row.name, cell=at)
     return array.astype(bool)
-
-
-def all_finite(array: Array) -> bool:
-    """Whether no cell is NaN or infinite. For small arrays the sum of squares tells it fastest, unless it overflows."""
-    if array.size < 1000 and math.isfinite(np.vdot(array, array)):  # which never warns
-        return True
-    return bool(np.isfinite(array).all())
-
-
-def shape_text(shape: Sequence[int], columns: bool = False) -> str:
-    """A shape as people write it, 3 × 4; turned where the reader's tokens are `columns`."""
-    if columns and len(shape) > 1:
-        shape = (*shape[:-2], shape[-1], shape[-2])
-    return " × ".join(map(str, shape))
 
 
 def _unchanged(row: Key, value: Any, found: str) -> Any:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from attn_cli.engine.keys import shape_text
-from attn_cli.engine.problem import Array, Mask
+from attn_cli.engine.arrays import Array, shape_text
+from attn_cli.engine.problem import Mask
 from attn_cli.errors import InputError
 
 Head = int | None

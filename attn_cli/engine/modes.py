@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.expression import Expr, Num, constant, symbol
-from attn_cli.engine.operations import Cell, Named, Operation
-from attn_cli.engine.problem import Array, Problem, all_finite
+from attn_cli.engine.arrays import Array, Cell, all_finite
+from attn_cli.engine.expression import Expr, Num, constant, summed, symbol
+from attn_cli.engine.operations import Named, Operation
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.registry import Registry
 from attn_cli.engine.steps import Recorder
 
@@ -122,7 +123,7 @@ class Draw(Operation):
         start = passing(float(ends[j - 1])) if j else constant(0)
         end: Expr = constant(1)
         if ends[j] < ends[-1]:
-            end = op.summed((start, passing(float(weights[j])))) if j else passing(float(ends[j]))
+            end = summed((start, passing(float(weights[j])))) if j else passing(float(ends[j]))
         return Expr("is between", (start, op.term(u, at[:-1]), end))
 
 
@@ -137,6 +138,14 @@ class Threshold(Operation):
     def threshold(self, s: Array) -> Array:
         """For rows that are `lessened`: (n, m) -> (n, 1)"""
         raise NotImplementedError
+
+    def score(self, s: Named, at: Cell) -> Expr:
+        """A score in the arithmetic of a cell: less its row's largest where they are so large that small differences would be lost."""
+        row = s.value[at[:-1]]
+        finite = np.where(np.isfinite(row), row, 0)
+        if np.abs(finite).max() <= LARGE[s.value.dtype.name]:
+            return op.term(s, at)
+        return Expr("subtract", (op.term(s, at), op.term(s, (*at[:-1], int(np.argmax(row))))))
 
     def slope(self, weights: Array) -> Array:
         """How fast each weight grows with its score, the threshold held still: (n, m) -> (n, m)."""
@@ -184,11 +193,11 @@ class Sparsemax(Threshold):
         support = [j for j in range(s.value.shape[-1]) if out.value[(*row, j)] > 0]
         if not support:
             return constant(0)
-        total = op.summed(op.term(s, (*row, j)) for j in support)
+        total = summed(self.score(s, (*row, j)) for j in support)
         tau = Expr("subtract", (total, constant(1)))
         if len(support) > 1:
             tau = Expr("divide", (tau, constant(len(support))))
-        return Expr("max", (Expr("subtract", (op.term(s, at), tau)), constant(0)))
+        return Expr("max", (Expr("subtract", (self.score(s, at), tau)), constant(0)))
 
     def slope(self, weights: Array) -> Array:
         return (weights > 0).astype(weights.dtype)
@@ -220,11 +229,11 @@ class Entmax15(Threshold):
         row = at[:-1]
 
         def half(j: int) -> Expr:
-            return Expr("divide", (op.term(s, (*row, j)), constant(2)))
+            return Expr("divide", (self.score(s, (*row, j)), constant(2)))
 
         support = [j for j in range(s.value.shape[-1]) if out.value[(*row, j)] > 0]
-        mean = passing(float(np.mean(s.value[row][support] / 2)))
-        spread = op.summed(Expr("square", (Expr("subtract", (half(j), mean)),)) for j in support)
+        mean = passing(float(np.mean([half(j).evaluate() for j in support])))
+        spread = summed(Expr("square", (Expr("subtract", (half(j), mean)),)) for j in support)
         rest: Expr = Expr("subtract", (constant(1), spread))
         if len(support) > 1:
             rest = Expr("divide", (rest, constant(len(support))))

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attn_cli.engine.keys import Array, Key, all_finite, judge, key, matrix, shape_text
+from attn_cli.engine.arrays import Array, Cell, shape_text
+from attn_cli.engine.keys import Key, judge, key, matrix
 from attn_cli.engine.notes import Note
 from attn_cli.engine.registry import FAMILIES
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean
-
-__all__ = ["KEYS", "MASK_PARTS", "Array", "Mask", "Problem", "Sizes", "all_finite", "shape_text"]
 
 FAR = 2**53
 """Tokens. No token is farther away: beyond, positions could not be added up in float64."""
@@ -43,7 +42,7 @@ class Mask:
                 object.__setattr__(self, part, judge(row, value))
 
     @property
-    def closes(self) -> bool:
+    def in_force(self) -> bool:
         """Whether it can mask anything: an offset alone does not."""
         return self.causal or any(part is not None for part in (self.window, self.lengths, self.keep, self.drop))
 
@@ -117,7 +116,7 @@ class Problem:
     upstream: Array | None = matrix("the gradient of the loss with respect to the output, in its shape (default: all ones)", "", 2)
     dtype: str = key("float64", "word", "what numbers are worked in", words=("float64", "float32"))
     ask: tuple[str, ...] = key((), "steps", "the steps asked for when answers are marked")
-    written: Mapping[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
+    written: Mapping[tuple[str, Cell], str] = field(default_factory=dict)
     """How numbers were written that are no plain decimals, such as 1/3: by key and cell, in row layout."""
     notes: tuple[Note, ...] = ()
     """What the reader of the file has to say about it."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array, Problem, Sizes, all_finite, has_weights
+from attn_cli.engine.problem import Problem, Sizes, has_weights
+from attn_cli.engine.scores import without_noise
 
 if TYPE_CHECKING:
     from attn_cli.engine.steps import Trace
@@ -44,7 +46,7 @@ def settings(problem: Problem, sizes: Sizes) -> dict[str, Any]:
     chosen |= {"heads": sizes.h, "n": sizes.n, "m": sizes.m, "d_k": sizes.d_k, "d_v": sizes.d_v}
     if sizes.kv_heads != sizes.h:
         chosen["kv_heads"] = sizes.kv_heads
-    if problem.mask is not None and problem.mask.closes:
+    if problem.mask is not None and problem.mask.in_force:
         mask = problem.mask
         chosen["mask"] = {
             **({"causal": True} if mask.causal else {}),
@@ -124,8 +126,7 @@ def _zero_rows(trace: Trace) -> Iterator[Note]:
     """Zero rows under the cosine."""
     if trace.problem.score == "cosine" and trace.problem.scores is None:
         for name, names in (("Q", trace.query_labels), ("K", trace.key_labels)):
-            value = trace.step(name).made.value
-            zero = ~value.any(axis=-1)
+            zero = ~without_noise(trace.step(name).made).value.any(axis=-1)
             rows = np.flatnonzero(zero if zero.ndim == 1 else zero.any(axis=0))
             if rows.size:
                 yield Note("zero_norm", {"name": name, "rows": tuple(names[int(i)] for i in rows)})

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.modes import softened
-from attn_cli.engine.problem import Array
 
 WIDTHS = (4, 16, 64, 512)
 """The widths that are measured where none are named."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem, key_of
@@ -77,11 +78,9 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
 
     q, k = op.written(q, symbol("q")), op.written(k, symbol("k"))
     if joint:
-        inner = op.linear(op.pairs(q, k), parameter("W"))
+        inner = op.linear(op.pairs(op.every_key(q), op.every_query(k)), parameter("W"))
     else:
-        from_q = op.Reindex(lambda x: x[..., :, None, :], "every key")(op.linear(q, parameter("W_q")))
-        from_k = op.Reindex(lambda x: x[..., None, :, :], "every query")(op.linear(k, parameter("W_k")))
-        inner = op.add(from_q, from_k)
+        inner = op.add(op.every_key(op.linear(q, parameter("W_q"))), op.every_query(op.linear(k, parameter("W_k"))))
         if "b" in given:
             inner = op.add(inner, parameter("b"))
     hidden = record("hidden", op.tanh(inner))
@@ -111,13 +110,44 @@ def cosine(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     (n, d_k), (m, d_k) -> (n, m). Graves et al. 2014, section 3.3.1.
     """
     same_width(q, k, problem)
-    for name, x in (("Q", q), ("K", k)):
-        size = np.abs(x.value).max(axis=-1)
-        if ((size > 0) & (size < np.sqrt(np.finfo(size.dtype).tiny))).any():
-            raise InputError("has a row so small that its length is lost; multiply it by a power of ten, which changes no cosine", key=name)
+    q, k = without_noise(q), without_noise(k)
+    one: tuple[Expr, ...] = (symbol("q"), symbol("k"))
+    if has_extreme_row(q) or has_extreme_row(k):  # a cosine does not change where a row is scaled
+        q, k = (op.divide(x, op.row_size(x)) for x in (q, k))
+        one = tuple(Expr("divide", (x, Expr("size", (x,)))) for x in one)
     lengths = op.product_t(op.row_norm(q), op.row_norm(k))
-    written = Expr("scale", (Expr("norm", (symbol("q"),)), Expr("norm", (symbol("k"),))))
+    written = Expr("scale", tuple(Expr("norm", (x,)) for x in one))
     return op.divide(op.product_t(q, k), op.renamed(lengths, written))
+
+
+def has_extreme_row(x: Named) -> bool:
+    """Whether a row is so long that its square would overflow, or so short that it would be lost."""
+    size, limits = np.abs(x.value).max(axis=-1), np.finfo(x.value.dtype)
+    return bool(size.max() > np.sqrt(limits.max / x.value.shape[-1]) or (size < np.sqrt(limits.tiny)).any(where=size > 0))
+
+
+def without_noise(x: Named) -> Named:
+    """Queries or keys with 0 for those projected rows that are zero but for rounding: every entry at most 4·d·ε·Σ|x·w|."""
+    sizes = sums_of_sizes(x)
+    if sizes is None:
+        return x
+    noise = (np.abs(x.value) <= 4 * np.finfo(x.value.dtype).eps * sizes).all(axis=-1, keepdims=True)
+    return op.Zeroed(noise)(x) if (noise & x.value.any(axis=-1, keepdims=True)).any() else x
+
+
+def sums_of_sizes(x: Named) -> Array | None:
+    """d·Σ|x·w| of each number of a projection, for its d terms; None where nothing was projected."""
+    if isinstance(x.operation, op.Product):
+        a, b = (np.abs(operand.value) for operand in x.operands)
+        return np.asarray(a.shape[-1] * x.operation.value(a, b))
+    if isinstance(x.operation, op.Add):
+        projected, bias = x.operands
+        sizes = sums_of_sizes(projected)
+        return None if sizes is None else sizes + projected.operands[0].value.shape[-1] * np.abs(bias.value)
+    if isinstance(x.operation, op.Reindex):
+        sizes = sums_of_sizes(x.operands[0])
+        return None if sizes is None else x.operation.value(sizes)
+    return None
 
 
 def same_width(q: Named, k: Named, problem: Problem) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.keys import check_axes, judge
 from attn_cli.engine.masks import allowed, check_mask, part
 from attn_cli.engine.modes import MODES
-from attn_cli.engine.problem import KEYS, Array, Problem, Sizes, all_finite, has_weights, key_of, parameter, source
+from attn_cli.engine.problem import KEYS, Problem, Sizes, has_weights, key_of, parameter, source
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import STEPS, step_name
 from attn_cli.errors import InputError

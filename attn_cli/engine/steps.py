@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array, Cell, shape_text
 from attn_cli.engine.expression import Expr, Sym, symbol
 from attn_cli.engine.notes import Note
-from attn_cli.engine.operations import Cell, Named, of_head
-from attn_cli.engine.problem import ARRAYS, KEYS, Array, Problem, Sizes, shape_text
+from attn_cli.engine.operations import Named, of_head
+from attn_cli.engine.problem import ARRAYS, KEYS, Problem, Sizes
 from attn_cli.errors import InputError
 from attn_cli.names import ELSEWHERE, did_you_mean
 
@@ -47,7 +48,7 @@ STEPS: dict[str, StepKind] = {
     "output": StepKind("O", "O", ("query", "feature")),
 }
 """Every step there can be, in the order of the contract."""
-MAY_CLOSE = ("scores", "tempered")
+MAY_BE_MASKED = ("scores", "tempered")
 """Those whose cells may be −∞."""
 SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
@@ -117,13 +118,13 @@ def step_name(word: str) -> str | None:
 class Step:
     """One step, in the layout of the problem (with `vectors: columns`, every token is a column)."""
 
-    def __init__(self, name: str, made: Named, columns: bool, heads: bool, symbol: Sym):
+    def __init__(self, name: str, made: Named, columns: bool, symbol: Sym):
         self.name, self.symbol = name, symbol
         self.of = "" if name in STEPS else ORIGINS.get(name, name[1:])
         """Of a gradient: the step or input that it is the gradient of."""
         self.made = made
         """The value with what it was made of, in row layout."""
-        self.columns, self.heads = columns, heads
+        self.columns = columns
 
     @property
     def kind(self) -> StepKind:
@@ -246,7 +247,7 @@ class Recorder:
         nudge: Mapping[str, Array] = MappingProxyType({}),
         instead: Mapping[str, Instead] = MappingProxyType({}),
     ):
-        self.columns, self.heads = columns, heads
+        self.columns = columns
         self.symbols = SYMBOLS_OF_HEADS if heads else SYMBOLS
         self.given, self.nudge, self.instead = given, nudge, instead
         self.steps: list[Step] = []
@@ -256,7 +257,7 @@ class Recorder:
         if name in self.instead:
             made = self.instead[name](made)
         sign = self.symbols.get(name) or _sign(name, made.value.ndim)
-        self.steps.append(Step(name, made, self.columns, self.heads, sign))
+        self.steps.append(Step(name, made, self.columns, sign))
         return Named(self._passed_on(name, made.value), sign, made.operation, made.operands, name, made.exact)
 
     def _passed_on(self, name: str, ours: Array) -> Array:

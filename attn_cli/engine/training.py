@@ -11,13 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import refuse_overflow, solve
 from attn_cli.engine.expression import constant, symbol
 from attn_cli.engine.gradient import backward
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import GRADIENTS, Instead, Recorder, Trace, gradient_of, is_gradient, turned
 from attn_cli.errors import InputError

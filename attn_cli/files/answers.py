@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import MAY_CLOSE
+from attn_cli.engine.steps import MAY_BE_MASKED
 from attn_cli.errors import InputError, Place
 from attn_cli.files import keys
 from attn_cli.files.cells import is_empty, read
@@ -124,7 +124,7 @@ def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
         name, value = (step.get("name"), step.get("value")) if isinstance(step, Pairs) else (None, None)
         if not isinstance(name, Scalar) or value is None:
             raise InputError("a step here lacks its name or its value", place=Place(file, step.line, step.column))
-        node = _closed(value) if name.text in MAY_CLOSE else value
+        node = _closed(value) if name.text in MAY_BE_MASKED else value
         found[_step(name.text, Place(file, name.line, name.column))] = Value(node, file, reading.sign)
     return found
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_cli.engine.problem import all_finite
+from attn_cli.engine.arrays import all_finite
 from attn_cli.errors import InputError
 from attn_cli.files.tree import Items, Node
 

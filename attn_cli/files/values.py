@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_cli.engine.problem import all_finite
+from attn_cli.engine.arrays import all_finite
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import all_plain, is_plain, number, show
 from attn_cli.files.rows import Rows, Unusual

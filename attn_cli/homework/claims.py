@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array
 
 TIE = 1e-9
 """Relative; settles whether a number lies exactly on half a unit."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.comparison import CLOSE, Apart
-from attn_cli.engine.problem import Array
 from attn_cli.engine.steps import Trace
 from attn_cli.homework.claims import Answer
 from attn_cli.homework.places import ORDER, place

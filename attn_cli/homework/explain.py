@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Trace, turned
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import STEPS, Step, Trace, gradient_of, turned
 from attn_cli.engine.training import gradient_names
 from attn_cli.errors import InputError

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.expression import Expr, constant, symbol
 from attn_cli.engine.gradient import ordered
-from attn_cli.engine.operations import Cell, Named
-from attn_cli.engine.problem import Array
+from attn_cli.engine.operations import Named
 from attn_cli.engine.steps import Instead
 
 Replacements = Mapping[str, Instead]
@@ -80,6 +80,6 @@ def minus_max(made: Named, rows: Array | None = None) -> Named:
     """exp(S − row maximum) in place of exp(S), in all rows or in those where `rows` is true."""
     scores = made.operands[0]
     first = np.argmax(scores.value, axis=-1)[..., None]
-    largest = Finite()(op.Reindex(lambda a: np.take_along_axis(a, first, -1), "row max")(scores))
+    largest = Finite()(op.Reindex(lambda a: np.take_along_axis(a, first, -1))(scores))
     used = op.given("rows", np.ones(first.shape) if rows is None else rows[..., None].astype(float), symbol("1"))
     return op.exp(op.subtract(scores, op.multiply(largest, used)))

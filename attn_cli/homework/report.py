@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.steps import Trace, is_gradient
 from attn_cli.engine.training import differentiate
 from attn_cli.errors import InputError

@@ -17,11 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.gradient import backward
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem
-from attn_cli.engine.steps import MAY_CLOSE, Instead, Trace
+from attn_cli.engine.problem import Problem
+from attn_cli.engine.steps import MAY_BE_MASKED, Instead, Trace
 from attn_cli.engine.training import again
 from attn_cli.homework.claims import Answer, near, rounded, units
 from attn_cli.homework.places import ORDER, Placed, place
@@ -281,7 +282,7 @@ class Work:
         theirs, truth = placed.value, self.truth.step(placed.step).made.value
         theirs = np.where((truth == -np.inf) & (theirs <= MASKED), -np.inf, theirs)
         theirs = np.where(_rounded_away(placed.step, theirs) & (truth > 0), np.nan, theirs)
-        closed = (theirs == -np.inf) & ((truth == -np.inf) | (placed.step in MAY_CLOSE))
+        closed = (theirs == -np.inf) & ((truth == -np.inf) | (placed.step in MAY_BE_MASKED))
         return np.where(np.isinf(theirs) & ~closed, np.nan, theirs)
 
     def _pass_on(self, placed: Placed, truth: Array, cells: Array) -> None:
@@ -545,7 +546,7 @@ def _by_hand(made: Named) -> Named:
     if not isinstance(made.operation, op.Softmax):
         return made
     e, z, _ = made.operands
-    by_row = op.divide(e, op.Reindex(lambda a: a[..., None], "every key")(z))
+    by_row = op.divide(e, op.Reindex(lambda a: a[..., None])(z))
     return replace(made, operation=by_row.operation, operands=by_row.operands)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import attn_cli
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.comparison import Apart, Way, disagreements
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array
 from attn_cli.engine.scaling import KEYS, Measured
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.data.json import _plain, plain_value

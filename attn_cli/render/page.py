@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attn_cli.engine.expression import Expr, Num, Sym
+from attn_cli.engine.arrays import Array
+from attn_cli.engine.expression import Expr, Num, Origin, Sym
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
-from attn_cli.engine.operations import Close, Named, OneHot, Reindex, Weighted
-from attn_cli.engine.problem import Array
+from attn_cli.engine.operations import Masked, OneHot, Reindex, Weighted
 from attn_cli.engine.steps import STEPS, Step, Trace, turned
 from attn_cli.errors import UsageError
 from attn_cli.render.lang import known, note_text, text
@@ -257,7 +257,7 @@ def step_formula(step: Step, trace: Trace, style: Style) -> Formula:
     shown = {other.name for other in shown_steps(trace, style)}
     symbols = {e.text for e in _leaves(expr) if isinstance(e, Sym)} if expr is not None else set()
     hidden = [other for other in trace if other.kind.detail and other.name not in shown and other.symbol.text in symbols]
-    masked = isinstance(step.made.operation, Close)
+    masked = isinstance(step.made.operation, Masked)
     numbers = {e.plain(str_of): e for e in _numeric_parts(expr)} if expr is not None else {}
     worked = tuple((e, style.worked(e.substituted(), e.evaluate())) for e in numbers.values())
     return Formula(step.symbol, expr, worked, tuple(step_formula(other, trace, style) for other in hidden), masked, style.lang)
@@ -304,7 +304,7 @@ class Names:
         step = self.step_of(n)
         return self._input(n.source, n.at) if step is None else self.cell(step, step.row_cell(n.at))
 
-    def _input(self, source: Named, at: Cell) -> CellName:
+    def _input(self, source: Origin, at: Cell) -> CellName:
         name = source.name.rpartition(".")[2]
         symbol = source.expr if isinstance(source.expr, Sym) else Sym(text=name, latex=name)
         rows = {"X": "query", "context": "key", "Q": "query", "K": "key", "V": "key", "noise": "query", "bias": "query", "scores": "query"}
@@ -346,7 +346,7 @@ def _conventions(trace: Trace, style: Style) -> Iterator[str]:
     yield text("columns" if columns else "rows", lang)
     along = f"along.{problem.mode}"
     yield text(along, lang, columns) if known(along, lang) else problem.mode
-    if problem.mask is not None and problem.mask.closes:
+    if problem.mask is not None and problem.mask.in_force:
         yield text("may_attend", lang)
     if sizes.h > 1:
         key = "heads" if sizes.kv_heads == sizes.h else "heads.shared"
@@ -371,7 +371,7 @@ def _block(number: int, step: Step, trace: Trace, style: Style, names: Names) ->
 
 def _masks(step: Step, style: Style, names: Names) -> tuple[Matrix, ...]:
     """The mask that closes cells of a step, once where every head has the same."""
-    if not isinstance(step.made.operation, Close):
+    if not isinstance(step.made.operation, Masked):
         return ()
     allowed = np.broadcast_to(step.made.operation.allowed, step.made.value.shape)
     blocks = (turned(step.name, allowed) if step.columns else allowed).reshape(-1, *step.value.shape[-2:])
@@ -560,7 +560,7 @@ def worked_line(step: Step, at: Cell, style: Style, names: Names, named: bool = 
     """The arithmetic of the cell that is shown at `at`; `named` also names its operands."""
     expr, value = step.cell(at), float(step.value[at])
     remark = ""
-    if isinstance(step.made.operation, Close) and value == -math.inf:
+    if isinstance(step.made.operation, Masked) and value == -math.inf:
         remark = text("closed", style.lang)
     if expr.op == "divide" and expr.args[1].evaluate() == 0:  # 0 / 0: nothing to attend to, or a zero row under the cosine
         return Line(names.cell(step, at), style.worked(Num(value=value, exact=True), value), at)

@@ -132,3 +132,11 @@ def test_a_row_that_may_attend_to_nothing_has_zero_weights_and_a_zero_output(mod
     assert trace["weights"][1].tolist() == [0, 0]
     assert trace["output"][1].tolist() == [0]
     assert [(note.values["row"], note.warning) for note in trace.notes if note.code == "empty_row"] == [("x2", True)]
+
+
+@pytest.mark.parametrize("threshold", ["sparsemax", "entmax15"])
+@pytest.mark.parametrize("far", [0.0, 1e3, -1e17, 1e308])
+def test_the_arithmetic_of_a_weight_holds_however_large_the_scores(threshold, far):
+    trace = solve(Problem(scores=[[far, far + 0.5 if far < 1e9 else far, -np.abs(far) - 3.0]], mode=threshold))
+    for at in np.ndindex(1, 3):
+        assert trace.step("weights").cell(at).evaluate() == pytest.approx(trace["weights"][at], abs=1e-9)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_cli.engine.attention import solve
+from attn_cli.engine.large.whole import solve_long
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.errors import InputError
 
@@ -231,9 +232,38 @@ def test_what_single_precision_cannot_hold_is_refused(changes, said):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_cosine_is_right_or_refused_but_never_lost(dtype):
-    tiny = float(np.sqrt(np.finfo(dtype).tiny)) * 1.01
-    made = solve(Problem(Q=[[tiny, 0.0]], K=[[tiny, tiny]], score="cosine", dtype=dtype))
-    assert made["scores"] == pytest.approx(np.array([[0.5**0.5]]), rel=1e-6)
-    with pytest.raises(InputError, match="K: has a row so small that its length is lost"):
-        solve(Problem(Q=[[1.0, 0.0]], K=[[tiny / 2, 0.0]], score="cosine", dtype=dtype))
+@pytest.mark.parametrize("limit_of", ["max", "tiny", "smallest_subnormal"])
+def test_a_cosine_is_right_however_long_or_short_its_rows(dtype, limit_of):
+    limit = float(getattr(np.finfo(dtype), limit_of)) * (0.4 if limit_of == "max" else 1)
+    q, k = np.array([[limit, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([[limit, limit], [1e-3, 0.0]])
+    for p in (Problem(Q=q, K=k, V=[[1.0], [2.0]], score="cosine", dtype=dtype), Problem(Q=k, K=q, score="cosine", dtype=dtype)):
+        trace = solve(p)
+        half = 0.5**0.5
+        expected = np.array([[half, 1], [half, 1], [0, 0]])
+        assert trace["scores"] == pytest.approx(expected if p.V is not None else expected.T, rel=1e-6)
+        for at in np.ndindex(trace["scores"].shape):
+            assert trace.step("scores").cell(at).evaluate() == pytest.approx(trace["scores"][at], rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("layout", ["in_out", "out_in"])
+def test_a_projected_row_that_is_zero_but_for_rounding_counts_as_zero(count, layout):
+    heads = count
+    w = np.array([[1.7, 1.0], [-0.6, 1.0]])[:, :heads]
+    p = Problem(X=[[0.6, 1.7], [1.0, 1.0]], W_Q=w, W_K=w, W_V=w, b_K=np.zeros(heads), heads=heads, score="cosine", weights_layout=layout)
+    p = replace(p, W_Q=w.T, W_K=w.T, W_V=w.T) if layout == "out_in" else p
+    for trace in (solve(p), solve_long(p)):
+        assert trace["Q"].reshape(heads, 2)[0, 0] != 0
+        assert [note.values["rows"] for note in trace.notes if note.code == "zero_norm"] == [("x1",), ("x1",)]
+    trace = solve(p)
+    scores = trace["scores"].reshape(heads, 2, 2)
+    assert scores.round(12).tolist() == [[[0, 0], [0, 1]], [[1, 1], [1, 1]]][:heads]
+    first = trace.step("scores").cell((0, 0, 0) if heads > 1 else (0, 0))
+    assert first.evaluate() == 0
+    assert solve_long(p)["output"] == pytest.approx(trace["output"], abs=1e-12)
+
+
+def test_a_row_that_was_given_is_zero_only_where_it_is_zero():
+    trace = solve(Problem(Q=[[8e-17, 0.0]], K=[[1.0, 0.0]], score="cosine"))
+    assert trace["scores"].tolist() == [[1]]
+    assert not any(note.code == "zero_norm" for note in trace.notes)

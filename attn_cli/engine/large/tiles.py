@@ -28,13 +28,14 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array, shape_text
 from attn_cli.engine.attention import raw_scores, refuse_overflow
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.large.threads import cores, one_thread_each
 from attn_cli.engine.masks import Head, allowed, cells, part, penalty_of, reach
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Mask, Problem, Sizes, as_mask, shape_text
+from attn_cli.engine.problem import Mask, Problem, Sizes, as_mask
 from attn_cli.engine.shapes import ROWS, plan
 from attn_cli.engine.steps import Recorder
 from attn_cli.errors import InputError
@@ -92,7 +93,7 @@ def attention(
         seed=seed,
         dtype=dtype,
     )
-    out = Work(problem, plan(problem), *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
+    out = Tiled(problem, plan(problem), *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
     out = out if arrays["Q"].ndim == 3 else out[0]
     return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
 
@@ -127,7 +128,8 @@ def _through_w(x: Array, given: Mapping[str, Array]) -> Array:
 
 
 def _unit(x: Array, given: Mapping[str, Array]) -> Array:
-    return op.divide.value(x, op.row_norm.value(x))
+    scaled = op.divide.value(x, op.row_size.value(x))  # whose squares neither overflow nor are lost
+    return op.divide.value(scaled, op.row_norm.value(scaled))
 
 
 def _hidden_of_query(x: Array, given: Mapping[str, Array]) -> Array:
@@ -140,8 +142,8 @@ def _hidden_of_key(x: Array, given: Mapping[str, Array]) -> Array:
     return np.asarray(x @ w.T)
 
 
-Part = Callable[[Array, Mapping[str, Array]], Array]
-PARTS: dict[str, tuple[Part, Part]] = {
+Share = Callable[[Array, Mapping[str, Array]], Array]
+PARTS: dict[str, tuple[Share, Share]] = {
     "scaled": (_itself, _itself),
     "dot": (_itself, _itself),
     "general": (_through_w, _itself),
@@ -166,7 +168,7 @@ class _Keys:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Tiled:
     """A problem that fits together, with its heads cut."""
 
     problem: Problem
@@ -275,7 +277,7 @@ def _named(value: Array) -> Named:
 class _Block:
     """A block of queries of one head (or of all heads, where the problem is small) and the scores of its tiles."""
 
-    def __init__(self, work: Work, head: Head, rows: slice):
+    def __init__(self, work: Tiled, head: Head, rows: slice):
         problem = work.problem
         self.work, self.head, self.rows = work, head, rows
         self.keys = work.keys(work.kv_head(head))
@@ -337,7 +339,7 @@ class _Block:
             before, after = reach(mask)
             first = int(max(first, rows.start + mask.offset - before))
             end = int(min(end, rows.stop + mask.offset + after, end if mask.lengths is None else mask.lengths))
-        for start in range(first // KEYS * KEYS, end, KEYS):
+        for start in range(first // KEYS * KEYS, end, KEYS) if first < end else ():
             yield slice(max(first, start), min(end, start + KEYS))
 
     def penalty(self, keys: slice) -> Array | None:

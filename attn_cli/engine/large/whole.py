@@ -9,21 +9,18 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import after_heads, cut, project, refuse_overflow, solve
 from attn_cli.engine.expression import symbol
-from attn_cli.engine.large.tiles import Work, with_heads
+from attn_cli.engine.large.tiles import Tiled, with_heads
 from attn_cli.engine.masks import reach
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Mask, Problem, Sizes
+from attn_cli.engine.problem import Mask, Problem, Sizes
 from attn_cli.engine.remarks import labels, remarks_on_long, settings
+from attn_cli.engine.scores import without_noise
 from attn_cli.engine.shapes import open_rows, plan
 from attn_cli.engine.steps import Recorder, Trace
 from attn_cli.errors import InputError
-
-
-def output_only(problem: Problem) -> Array:
-    """The output of a whole problem, as `solve(problem)["output"]` has it, without the steps between."""
-    return solve_long(problem)["output"]
 
 
 @op.quietly
@@ -36,13 +33,14 @@ def solve_long(problem: Problem) -> Trace:
     record = Recorder(problem.vectors == "columns", sizes.h > 1)
 
     def step(name: str, count: int) -> Named:
-        return record(name, cut(project(name, problem), count, sizes.h))
+        named = record(name, cut(project(name, problem), count, sizes.h))
+        return without_noise(named) if problem.score == "cosine" and name != "V" else named
 
     given = problem.scores is not None
     q = None if given else with_heads(step("Q", sizes.h).value)
     k = None if given else with_heads(step("K", sizes.kv_heads).value)
     v = step("V", sizes.kv_heads)
-    made = Work(problem, sizes, q, k, with_heads(v.value)).output()
+    made = Tiled(problem, sizes, q, k, with_heads(v.value)).output()
     formula = op.weighted.formula(symbol("Aₕ", "A_h") if sizes.h > 1 else symbol("A"), v.expr)
     result = after_heads(Named(made if sizes.h > 1 else made[0], formula), problem, sizes, record)
     refuse_overflow({"output": result}, problem)
@@ -86,7 +84,7 @@ def _least(problem: Problem) -> Problem:
         arrays[name] = np.zeros(shape)
     if sizes.d_v is None:
         arrays["V"] = np.zeros((sizes.kv_heads, 1, 1) if sizes.h > 1 else (1, 1))
-    mask = Mask(causal=True) if problem.mask is not None and problem.mask.closes else None
+    mask = Mask(causal=True) if problem.mask is not None and problem.mask.in_force else None
     return replace(problem, **arrays, mask=mask, tokens=None, query_tokens=None, key_tokens=None, upstream=None)
 
 

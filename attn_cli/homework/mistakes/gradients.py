@@ -74,13 +74,13 @@ def _turned(made: Named, left: bool) -> Named:
     was = made.operation
     if isinstance(was, op.Product):
         return op.Product(was.left != left, was.right == left)(*made.operands)
-    assert isinstance(was, op.Add | op.Scatter)
+    assert isinstance(was, op.Add | op.Scatter | op.SumTo)
     return was(*[_turned(operand, left) for operand in made.operands])
 
 
 def _parts(made: Named) -> list[Named]:
     """What is added up to make a gradient."""
-    if not isinstance(made.operation, op.Add | op.Scatter):
+    if not isinstance(made.operation, op.Add | op.Scatter | op.SumTo):
         return [made]
     return [part for operand in made.operands for part in _parts(operand)]
 

@@ -10,8 +10,8 @@ from itertools import permutations
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array
 from attn_cli.engine.steps import Instead
 from attn_cli.homework.mistakes.operations import mean_of_heads, moved, sum_of_heads
 from attn_cli.homework.mistakes.registry import MISTAKES, Variants

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import solve
-from attn_cli.engine.problem import Array, Problem
+from attn_cli.engine.problem import Problem
 from attn_cli.engine.steps import Trace
 from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes.worked import Variant, variants

@@ -9,17 +9,18 @@ from functools import partial
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Mask
+from attn_cli.engine.problem import Mask
 from attn_cli.homework.mistakes.registry import MISTAKES, Variants
 from attn_cli.homework.mistakes.scene import Scene
 from attn_cli.homework.replacements import Finite, needed
 
 
 def masked(scene: Scene) -> bool:
-    return scene.problem.mask is not None and scene.problem.mask.closes
+    return scene.problem.mask is not None and scene.problem.mask.in_force
 
 
 def open_cells(scene: Scene, mask: Mask | None = None) -> Array:
@@ -32,11 +33,11 @@ def open_cells(scene: Scene, mask: Mask | None = None) -> Array:
 
 def unmasked(made: Named) -> Named:
     """The scores before the mask."""
-    return made.operands[0] if isinstance(made.operation, op.Close) else made
+    return made.operands[0] if isinstance(made.operation, op.Masked) else made
 
 
 def _closed_by(made: Named, may: Array) -> Named:
-    return op.Close(allowed=may)(unmasked(made))
+    return op.Masked(allowed=may)(unmasked(made))
 
 
 def _unmasked_weights(scene: Scene, made: Named) -> Named:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.expression import Expr, constant
-from attn_cli.engine.operations import Cell, Named
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array, Cell
+from attn_cli.engine.expression import Expr, constant, summed
+from attn_cli.engine.operations import Named
 
-turn = op.Reindex(lambda a: np.swapaxes(a, -1, -2), "turn", lambda e: Expr("transpose", (e,)))
+turn = op.Reindex(lambda a: np.swapaxes(a, -1, -2), *[lambda e: Expr("transpose", (e,))] * 2)
 """(n, m) -> (m, n)"""
 
 
@@ -49,7 +49,7 @@ class OverHeads(op.Operation):
 
     def cell(self, out: Named, at: Cell) -> Expr:
         x = out.operands[0]
-        total = op.summed(op.term(x, (head, *at)) for head in range(len(x.value)))
+        total = summed(op.term(x, (head, *at)) for head in range(len(x.value)))
         return Expr("divide", (total, constant(len(x.value)))) if self.mean else total
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:

@@ -9,11 +9,12 @@ from itertools import combinations
 from typing import Any
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.attention import affine, closed, cut, output, project, raw_scores, repeated
+from attn_cli.engine.arrays import Array
+from attn_cli.engine.attention import adjusted, affine, cut, output, project, raw_scores, repeated
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, Problem, Sizes
+from attn_cli.engine.problem import Problem, Sizes
 from attn_cli.engine.steps import Instead, Recorder, Trace
 from attn_cli.homework.replacements import before, needed
 
@@ -96,8 +97,8 @@ class Scene:
         """Softcap, bias and mask of a changed problem, over the raw scores that `made` comes from."""
         capped = before(made, "capped")
         if capped is not None:
-            return closed(capped, replace(self.problem, softcap=None, **changes), self.sizes, Kept())
-        return closed(needed(made, "raw_scores"), replace(self.problem, **changes), self.sizes, Kept())
+            return adjusted(capped, replace(self.problem, softcap=None, **changes), self.sizes, Kept())
+        return adjusted(needed(made, "raw_scores"), replace(self.problem, **changes), self.sizes, Kept())
 
     def weights(self, s: Named, mode: str | None = None) -> Named:
         return MODES[mode or self.problem.mode].function(s, self.problem, Kept())

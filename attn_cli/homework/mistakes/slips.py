@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array
 from attn_cli.homework.claims import near
 
 LAST_DIGIT_DIGITS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.attention import closed
+from attn_cli.engine.attention import adjusted
 from attn_cli.engine.expression import constant, symbol
 from attn_cli.engine.operations import Named
 from attn_cli.homework.mistakes.operations import in_one_row, logarithm, moved, over_rows, shaped, sigmoid, turn
@@ -131,7 +131,7 @@ def argmin(scene: Scene) -> Variants:
 
     def smallest(made: Named) -> Named:
         s = scene.received(made)
-        return op.OneHot()(op.Close(np.isfinite(s.value))(op.times(constant(-1))(s)))
+        return op.OneHot()(op.Masked(np.isfinite(s.value))(op.times(constant(-1))(s)))
 
     if scene.problem.mode == "hard":
         yield {"weights": smallest}
@@ -140,8 +140,13 @@ def argmin(scene: Scene) -> Variants:
 @MISTAKES.register(beside=True)
 def unscaled_softmax(scene: Scene) -> Variants:
     """Scores right, weights from the unscaled ones."""
+
+    def weights(made: Named) -> Named:
+        s = adjusted(needed(made, "products"), scene.problem, scene.sizes, Kept())
+        return scene.weights(scene.tempered(s))
+
     if scene.has("products"):
-        yield {"weights": lambda made: scene.weights(scene.tempered(closed(needed(made, "products"), scene.problem, scene.sizes, Kept())))}
+        yield {"weights": weights}
 
 
 @MISTAKES.register()

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 
 from attn_cli.engine import operations as op
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import cut, given_input
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array, source
+from attn_cli.engine.problem import source
 from attn_cli.homework.mistakes.operations import over_rows, turn
 from attn_cli.homework.mistakes.registry import MISTAKES, Variants
 from attn_cli.homework.mistakes.scene import Scene

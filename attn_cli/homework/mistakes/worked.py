@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Array
 from attn_cli.engine.steps import Instead, Trace
 from attn_cli.engine.training import again
 from attn_cli.errors import InputError

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import attn_cli
+from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Array, all_finite
 from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import note_text
 from attn_cli.render.page import Formula, default_title, shown_steps, step_title

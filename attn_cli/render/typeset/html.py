@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib import resources
 
-from attn_cli.engine.expression import Num
+from attn_cli.engine.expression import Num, Origin
 from attn_cli.engine.notes import Note
-from attn_cli.engine.operations import Named
 from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
 from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Names, Page, page
@@ -80,7 +79,7 @@ class _Sheet:
         self.names = Names(shown.trace)
         steps = [(block.name, matrix.prefix) for block in shown.blocks for matrix in block.matrices]
         self.ids: dict[Source, str] = {step: f"t{i}" for i, step in enumerate(steps)}
-        self.inputs: dict[str, Named] = {}
+        self.inputs: dict[str, Origin] = {}
         self.whole = self.style.full or sum(block.step.value.size for block in shown.blocks) <= EMBEDDED
 
     def html(self) -> str:
@@ -199,7 +198,7 @@ class _Sheet:
         for name, source in self.inputs.items():
             value = source.value if source.value.ndim == 2 else source.value[None, :]
 
-            def number(i: int, j: int, source: Named = source) -> Num:
+            def number(i: int, j: int, source: Origin = source) -> Num:
                 at = (i, j) if source.value.ndim == 2 else (j,)
                 return Num(value=float(source.value[at]), exact=True, source=source, at=at)
 

@@ -1,0 +1,107 @@
+"""The operations that attention is computed with, by theme, each in ONE place: its value, formula, cell arithmetic and gradient.
+
+An operation applied to named values gives a named value:
+
+    scores = over(root_of_width)(product_t(q, k))        # Q·Kᵀ / √d_k
+
+Shapes may have leading head axes.
+"""
+
+from attn_cli.engine.operations.base import Named, Operation, given, of_head, quietly, renamed, revalued, term
+from attn_cli.engine.operations.cellwise import (
+    Add,
+    Elementwise,
+    Masked,
+    Scale,
+    Zeroed,
+    add,
+    divide,
+    exp,
+    multiply,
+    over,
+    square,
+    subtract,
+    tanh,
+    times,
+)
+from attn_cli.engine.operations.products import Product, Weighted, linear, product, product_t, weigh, weighted
+from attn_cli.engine.operations.reindexing import (
+    Reindex,
+    Scatter,
+    cut_heads,
+    every_key,
+    every_query,
+    join_heads,
+    pairs,
+    repeat_heads,
+    unchanged,
+    written,
+)
+from attn_cli.engine.operations.rows import (
+    OneHot,
+    RowSum,
+    Softmax,
+    SumTo,
+    one_hot,
+    row_max,
+    row_norm,
+    row_size,
+    row_sum,
+    row_sum_kept,
+    softmax,
+    ties,
+)
+
+__all__ = [
+    "Add",
+    "Elementwise",
+    "Masked",
+    "Named",
+    "OneHot",
+    "Operation",
+    "Product",
+    "Reindex",
+    "RowSum",
+    "Scale",
+    "Scatter",
+    "Softmax",
+    "SumTo",
+    "Weighted",
+    "Zeroed",
+    "add",
+    "cut_heads",
+    "divide",
+    "every_key",
+    "every_query",
+    "exp",
+    "given",
+    "join_heads",
+    "linear",
+    "multiply",
+    "of_head",
+    "one_hot",
+    "over",
+    "pairs",
+    "product",
+    "product_t",
+    "quietly",
+    "renamed",
+    "repeat_heads",
+    "revalued",
+    "row_max",
+    "row_norm",
+    "row_size",
+    "row_sum",
+    "row_sum_kept",
+    "softmax",
+    "square",
+    "subtract",
+    "tanh",
+    "term",
+    "ties",
+    "times",
+    "unchanged",
+    "weigh",
+    "weighted",
+    "written",
+]
