@@ -25,6 +25,8 @@ COMMANDS = {
     "check": "mark somebody's worked numbers",
     "batch": "work through many problems at once",
     "samples": "list, print or copy the problems that come with attn",
+    "explain": "what a step, score function, mode, key, format or mistake is",
+    "help": "what a command does",
 }
 
 HELP = f"""\
@@ -40,8 +42,15 @@ Commands (attn COMMAND --help says more):
 {chr(10).join(f"  {name:<9} {what}" for name, what in COMMANDS.items())}
 
 Options:
-  --version   the version of attn
-  -h, --help  this page
+  --version                the version of attn
+  --show-completion SHELL  a script for bash, zsh or fish that completes words
+  -h, --help               this page
+"""
+HELP_OF_HELP = """\
+attn help          which commands there are
+attn help compute  what one of them does, as attn compute --help
+
+Usage: attn help [COMMAND]
 """
 
 
@@ -72,9 +81,16 @@ def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
         return 0
-    name = argv[0]
+    name, *arguments = argv
     if name == "--version":
         sys.stdout.write(f"attn {__version__}\n")
+        return 0
+    if name == "help":
+        return _help(arguments)
+    if name in ("--show-completion", "--complete"):
+        from attn_cli.commands.completion import answer, script
+
+        sys.stdout.write(script(arguments) if name == "--show-completion" else answer(arguments, COMMANDS))
         return 0
     if name.startswith("-"):
         raise UsageError(f"attn has no option {name}; options stand after the command, as in attn compute {name}; see attn --help")
@@ -83,7 +99,15 @@ def _dispatch(argv: list[str]) -> int:
 
         near = f" (did you mean attn compute {name}?)" if os.path.exists(name) else did_you_mean(name, list(COMMANDS))
         raise UsageError(f"no command {name!r}{near}; there are {', '.join(COMMANDS)}")
-    return _run(name, argv[1:])
+    return _run(name, arguments)
+
+
+def _help(arguments: list[str]) -> int:
+    """The help page of a command, or this program's own."""
+    if arguments[:1] in (["-h"], ["--help"], ["help"]):
+        sys.stdout.write(HELP_OF_HELP)
+        return 0
+    return _dispatch([*arguments[:1], "--help"])
 
 
 def _run(name: str, arguments: list[str]) -> int:

@@ -53,11 +53,11 @@ class Command(TyperCommand):
         for parameter in sorted(self.get_params(ctx), key=_rank):
             if parameter.name not in Matrices._fields:
                 names, _ = parameter.get_help_record(ctx) or (parameter.metavar or "", "")
-                yield names, self._meaning(parameter)
+                yield names, self.meaning(parameter)
             elif parameter.name == Matrices._fields[0]:
                 yield ", ".join(f"--{name}" for name in Matrices._fields) + " FILE", "A matrix in a file of its own: CSV, NPY or YAML."
 
-    def _meaning(self, parameter: "Parameter") -> str:
+    def meaning(self, parameter: "Parameter") -> str:
         """What an option means; of a setting, the sentence of its key."""
         if parameter.name in Settings._fields:
             return setting(parameter.name)
