@@ -24,7 +24,7 @@ SCRIPTS = {
 _attn_complete() {
     local IFS=$'\\n'
     COMPREPLY=($(attn --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
-    [[ ${COMPREPLY[0]} == *[=\[] ]] && compopt -o nospace
+    [[ ${COMPREPLY[0]} == *[=\\[] ]] && compopt -o nospace
 }
 complete -o default -o bashdefault -F _attn_complete attn
 """,
