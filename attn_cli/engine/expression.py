@@ -154,6 +154,11 @@ def summed(terms: Iterable[Expr]) -> Expr:
     return flat[0] if len(flat) == 1 else Expr("add", tuple(flat))
 
 
+def transposed(e: Expr) -> Expr:
+    """eᵀ, where (eᵀ)ᵀ is e."""
+    return e.args[0] if e.op == "transpose" else Expr("transpose", (e,))
+
+
 def first_head(e: Expr) -> Expr:
     """The same of the first head: Oₕ -> O₁."""
     if isinstance(e, Sym):
@@ -192,8 +197,7 @@ def _reversed(e: Expr) -> Expr:
 
 def _turn(e: Expr) -> Expr:
     """(Kᵀ)ᵀ: where tokens are columns, K itself is turned, so that Kᵀ stays Kᵀ as a factor; of a parameter that does not turn, Wᵀ → W."""
-    turned = e.args[0].transposed()
-    return turned.args[0] if turned.op == "transpose" else Expr("transpose", (turned,))
+    return transposed(e.args[0].transposed())
 
 
 def _still(e: Expr) -> Expr:
@@ -377,6 +381,7 @@ OPERATORS: dict[str, Operator] = {
     "row sum": _function("row sum", r"\operatorname{row\ sum}", _plus, "column sum"),
     "column sum": _function("column sum", r"\operatorname{column\ sum}", _plus, "row sum"),
     **{name: _function(name, rf"\operatorname{{{tex}}}", _plus) for name, tex in SUMS.items()},
+    "outer sum": _function("vector sum", r"\operatorname{vector\ sum}", _plus)._replace(transposed=lambda e: Expr("transpose", (e,))),
     "part": Operator(
         POSTFIX,
         lambda e, part, fold: f"{part(e.args[0], POSTFIX)}[{part(e.args[1])}]",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attn_cli.engine.arrays import Array, Cell, shape_text
-from attn_cli.engine.expression import Expr, Sym, symbol
+from attn_cli.engine.expression import Expr, Sym, symbol, transposed
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named, of_head
 from attn_cli.engine.problem import ARRAYS, KEYS, Problem, Sizes
@@ -156,7 +156,7 @@ class Step:
         if not self.columns:
             return self.made.expr
         across = self.made.expr.transposed()
-        return across if self.kind.axes or self.made.value.ndim < 2 else Expr("transpose", (across,))
+        return across if self.kind.axes or self.made.value.ndim < 2 else transposed(across)
 
     def cell(self, at: Cell) -> Expr:
         """The arithmetic of the cell that is shown at `at` (from 0)."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from attn_cli.engine.arrays import Array, Cell, all_finite
-from attn_cli.engine.expression import Expr, constant, summed
+from attn_cli.engine.expression import Expr, constant, summed, transposed
 from attn_cli.engine.operations.base import Named, Operation, revalued, term
 
 
@@ -26,7 +26,7 @@ class Product(Operation):
 
     def formula(self, *exprs: Expr) -> Expr:
         a, b = exprs
-        return Expr("multiply", (_transpose(a) if self.left else a, _transpose(b) if self.right else b))
+        return Expr("multiply", (transposed(a) if self.left else a, transposed(b) if self.right else b))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         a, b = out.operands
@@ -92,7 +92,7 @@ class Linear(Operation):
 
     def formula(self, *exprs: Expr) -> Expr:
         x, w = exprs
-        return Expr("linear", (_transpose(w) if self.turned else w, x))
+        return Expr("linear", (transposed(w) if self.turned else w, x))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         x, w = out.operands
@@ -115,7 +115,7 @@ class OuterSum(Operation):
 
     def formula(self, *exprs: Expr) -> Expr:
         a, b = exprs
-        return Expr("vector sum", (Expr("linear", (a, _transpose(b))),))
+        return Expr("outer sum", (Expr("linear", (a, transposed(b))),))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         a, b = out.operands
@@ -135,7 +135,7 @@ class Weigh(Operation):
 
     def formula(self, *exprs: Expr) -> Expr:
         x, v = exprs
-        return Expr("linear", (_transpose(v), x))
+        return Expr("linear", (transposed(v), x))
 
     def cell(self, out: Named, at: Cell) -> Expr:
         x, v = out.operands
@@ -168,7 +168,3 @@ class Each(Operation):
 
 
 linear, outer_sum, weigh, each = Linear(), OuterSum(), Weigh(), Each()
-
-
-def _transpose(e: Expr) -> Expr:
-    return e.args[0] if e.op == "transpose" else Expr("transpose", (e,))
