@@ -12,7 +12,7 @@ import numpy as np
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Trace, turned
 from attn_cli.homework.claims import near
-from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen
+from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen, Slip
 from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
 from attn_cli.homework.replacements import Replacements
@@ -204,8 +204,10 @@ class Book:
             return variant.values[placed.step]
 
     def _ways(self, work: Work, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
-        """What the mistake gives exactly, then with hidden steps rounded half to even and half up."""
+        """What the mistake gives exactly, from the numbers handed in or from right ones; then with hidden steps rounded."""
         yield EXACT, self._worked(work, placed, variant)
+        if not work.tainted:
+            yield EXACT, variant.values[placed.step]
         if most >= HIDDEN and placed.answer.rounding != 0.0:
             for up in (False, True):
                 yield HIDDEN, self._worked(work, placed, variant, placed.answer.rounding, up)
@@ -264,13 +266,14 @@ class Book:
             across = self.truth.step(placed.step).made.value
             at = Seen(across, seen.value, seen.unit, seen.digits, seen.given)
             return [code for code in ("answer_transposed",) if SLIPS[code](at)]
-        ours = work.follows(placed, work.run(work.written), work.own)
         if fits and fits[0].misses.any():
-            ours, wrong = self._worked(work, placed, fits[0].variant), fits[0].misses
-            return _described(Seen(ours, placed.value, placed.unit, placed.digits, wrong), SLIPS, PLACES)[:1]
-        at = Seen(ours, placed.value, placed.unit, placed.digits, wrong)
-        what = _described(at, SLIPS)
-        where = [] if fits else _described(at, PLACES)
+            ours = [self._worked(work, placed, fits[0].variant)]
+            return _described(placed, ours, fits[0].misses, SLIPS, PLACES)[:1]
+        ours = [work.follows(placed, work.run(work.written), work.own)]
+        if not work.tainted:
+            ours.append(self.truth.step(placed.step).made.value)
+        what = _described(placed, ours, wrong, SLIPS)
+        where = [] if fits else _described(placed, ours, wrong, PLACES)
         early = ["rounded_too_early"] if self._too_early(work, placed) else []
         if "last_digit" in where and wrong.sum() == 1:  # whoever rounds too early is seldom off in one cell only
             return [*what, *where, *early]
@@ -300,9 +303,11 @@ def _coarser(hidden: list[str], rounding: float) -> Iterator[Replacements]:
             yield from ({name: coarse[name]} for name in hidden)
 
 
-def _described(seen: Seen, *tables: Mapping[str, Any]) -> list[str]:
+def _described(placed: Placed, sources: list[Array], wrong: Array, *tables: Mapping[str, Slip]) -> list[str]:
+    """The slips that the wrong cells look like, if one of the sources is what should stand there."""
+    steps = [Seen(ours, placed.value, placed.unit, placed.digits, wrong) for ours in sources]
     with np.errstate(invalid="ignore"):
-        return [code for table in tables for code, looks_so in table.items() if looks_so(seen)]
+        return [code for table in tables for code, looks_so in table.items() if any(looks_so(seen) for seen in steps)]
 
 
 def _most_misses(placed: Placed) -> int:

@@ -61,7 +61,7 @@ def bias_forgotten(scene: Scene) -> Variants:
     additive = problem.parameters.get("additive", {})
     if scene.has("hidden") and "b" in additive:
         other = scene.with_parameters(**{name: value for name, value in additive.items() if name != "b"})
-        yield {"hidden": lambda made: scene.hidden(made, other)}
+        yield {"hidden": lambda made: scene.hidden(*scene.q_k(made), other)}
 
 
 @MISTAKES.register("W_O_forgotten")

@@ -79,10 +79,10 @@ class Scene:
         s = raw_scores(q, k, problem or self.problem, kept)
         return kept.made.get("products", s)
 
-    def hidden(self, made: Named, problem: Problem) -> Named:
-        """The hidden units of the additive score as another problem has them."""
+    def hidden(self, q: Named, k: Named, problem: Problem | None = None) -> Named:
+        """The hidden units of the additive score; a key for every query head."""
         kept = Kept()
-        raw_scores(*self.q_k(made), problem, kept)
+        raw_scores(q, k, problem or self.problem, kept)
         return kept.made["hidden"]
 
     def q_k(self, made: Named) -> tuple[Named, Named]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from attn_cli.engine import operations as op
@@ -12,26 +14,22 @@ from attn_cli.homework.mistakes.scene import Scene
 from attn_cli.homework.replacements import needed
 
 
+def _compared(scene: Scene, pair: Callable[[Named], tuple[Named, Named]]) -> Variants:
+    """Other queries or keys compared: in the hidden units where the score has them, else in the score itself."""
+    if scene.has("hidden"):
+        yield {"hidden": lambda made: scene.hidden(*pair(made))}
+    elif scene.score is not None:
+        yield {scene.score: lambda made: scene.scores(*pair(made))}
+
+
 @MISTAKES.register("Q_K_swapped")
 def q_k_swapped(scene: Scene) -> Variants:
-    if scene.score is not None:
-
-        def swapped(made: Named) -> Named:
-            q, k = scene.q_k(made)
-            return scene.scores(k, q)
-
-        yield {scene.score: swapped}
+    return _compared(scene, lambda made: scene.q_k(made)[::-1])
 
 
 @MISTAKES.register("Q_Q")
 def q_q(scene: Scene) -> Variants:
-    if scene.score is not None:
-
-        def with_itself(made: Named) -> Named:
-            q = needed(made, "Q")
-            return scene.scores(q, q)
-
-        yield {scene.score: with_itself}
+    return _compared(scene, lambda made: (needed(made, "Q"), needed(made, "Q")))
 
 
 @MISTAKES.register()
@@ -71,7 +69,7 @@ def additive_order(scene: Scene) -> Variants:
     else:
         swapped = {**given, "W_q": given["W_k"], "W_k": given["W_q"]}
     other = scene.with_parameters(**swapped)
-    yield {"hidden": lambda made: scene.hidden(made, other)}
+    yield {"hidden": lambda made: scene.hidden(*scene.q_k(made), other)}
 
 
 @MISTAKES.register("general_W_forgotten")

@@ -101,9 +101,13 @@ def sign(seen: Seen) -> bool:
 
 @slip(SLIPS)
 def decimal_point(seen: Seen) -> bool:
-    """Digits right, times a power of ten."""
+    """Digits right, at least two of them, times a power of ten."""
     theirs, ours, unit = seen.cells
-    return bool(np.any([near(theirs, ours * 10.0**by, unit / 2) & (theirs != 0) for by in POINTS], axis=0).all())
+    moved = []
+    for by in POINTS:
+        half = np.maximum(unit / 2, unit * 10.0**by)
+        moved.append(near(theirs, ours * 10.0**by, half) & (np.abs(theirs) >= 10 * half))
+    return bool(np.any(moved, axis=0).all())
 
 
 @slip(SLIPS)

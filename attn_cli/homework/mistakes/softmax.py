@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.attention import adjusted
 from attn_cli.engine.expression import constant, symbol
 from attn_cli.engine.operations import Named
+from attn_cli.engine.steps import Instead
 from attn_cli.homework.mistakes.operations import in_one_row, logarithm, moved, over_rows, shaped, sigmoid, turn
 from attn_cli.homework.mistakes.registry import MISTAKES, Variants
 from attn_cli.homework.mistakes.scene import Kept, Scene
@@ -81,36 +84,43 @@ def sigmoid_for_softmax(scene: Scene) -> Variants:
         yield {"weights": lambda made: sigmoid(scene.received(made))}
 
 
+def _exponentials(scene: Scene, *ways: Instead) -> Variants:
+    """Exponentials made in another way of the scores, or of the scores less their row's maximum."""
+    if scene.has("exponentials"):
+        for way in ways:
+            yield {"exponentials": way}
+            yield {"exponentials": partial(_less_max, way=way)}
+
+
+def _less_max(made: Named, way: Instead) -> Named:
+    return way(minus_max(made))
+
+
 @MISTAKES.register()
 def negative_exponent(scene: Scene) -> Variants:
-    """exp(−S)"""
-    if scene.has("exponentials"):
-        yield {"exponentials": lambda made: op.multiply(op.exp(op.times(constant(-1))(Finite()(made.operands[0]))), _where_open(made))}
+    """exp(−S), 0 where the mask is."""
 
+    def negative(made: Named) -> Named:
+        s = made.operands[0]
+        return op.exp(op.Close(np.isfinite(s.value))(op.times(constant(-1))(Finite()(s))))
 
-def _where_open(made: Named) -> Named:
-    """1 where the score of an exponential is open, 0 where it is masked."""
-    return op.given("open", np.isfinite(made.operands[0].value).astype(made.value.dtype), symbol("M"))
+    return _exponentials(scene, negative)
 
 
 @MISTAKES.register()
 def base_2(scene: Scene) -> Variants:
-    if scene.has("exponentials"):
-        yield {"exponentials": to_the_power(2)}
+    return _exponentials(scene, to_the_power(2))
 
 
 @MISTAKES.register()
 def base_10(scene: Scene) -> Variants:
-    if scene.has("exponentials"):
-        yield {"exponentials": to_the_power(10)}
+    return _exponentials(scene, to_the_power(10))
 
 
 @MISTAKES.register("constant_rounded", rounding=True)
 def e_rounded(scene: Scene) -> Variants:
     """Powers of an e with fewer decimals than are forgiven."""
-    if scene.has("exponentials"):
-        for base in (2.7, 2.72, 3):
-            yield {"exponentials": to_the_power(base)}
+    return _exponentials(scene, *map(to_the_power, (2.7, 2.72, 3)))
 
 
 @MISTAKES.register()
