@@ -102,7 +102,7 @@ def negative_exponent(scene: Scene) -> Variants:
 
     def negative(made: Named) -> Named:
         s = made.operands[0]
-        return op.exp(op.Close(np.isfinite(s.value))(op.times(constant(-1))(Finite()(s))))
+        return op.exp(op.Masked(np.isfinite(s.value))(op.times(constant(-1))(Finite()(s))))
 
     return _exponentials(scene, negative)
 
