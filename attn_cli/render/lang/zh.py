@@ -139,7 +139,7 @@ TEXT = {
     "compare.entropy": "熵",
     "compare.weights": "{row} 的权重",
     "compare.agree": "不抽签的各打分函数与模式对每个查询都选同一个键",
-    "compare.disagree": "{row}：{sides}",
+    "compare.disagree": "查询 {row}：{sides}",
     "compare.chooses": "{key} 胜出：{ways}",
     "compare.given": "分数是给出的，不需要乘法",
     "compare.title": "{a} 与 {b}",
