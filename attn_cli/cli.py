@@ -22,6 +22,7 @@ COMMANDS = {
     "trace": "the same, with the arithmetic of every number written out",
     "compare": "one input under every score function and mode, or two results step by step",
     "grad": "the backward pass, step by step",
+    "exercise": "make problem sheets that mark themselves; say what a problem hides; ask in the terminal",
     "check": "mark somebody's worked numbers",
     "batch": "work through many problems at once",
     "samples": "list, print or copy the problems that come with attn",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Array, Mask, Problem
 from attn_cli.engine.scores import SCORES
-from attn_cli.engine.steps import Step, Trace, is_gradient
+from attn_cli.engine.steps import Step, Trace, is_gradient, turned
 from attn_cli.engine.training import work_for
-from attn_cli.errors import InputError, UsageError
+from attn_cli.errors import UsageError
 from attn_cli.homework.mistakes.hidden import Hidden, hidden_mistakes
+from attn_cli.homework.mistakes.worked import variants as mistakes
 from attn_cli.names import did_you_mean
 
 TRIES = 10_000
@@ -64,7 +66,7 @@ class Wanted:
     """Whether the backward pass is asked for too."""
 
     def check(self) -> None:
-        """Raises InputError or UsageError for what no sheet can ask."""
+        """Raises UsageError for what no sheet can ask."""
         if self.style not in STYLES:
             raise UsageError(f"no style {self.style!r}{did_you_mean(self.style, STYLES)}; there are {', '.join(STYLES)}")
         if SCORES[self.score].parameters and self.score not in PARAMETERS:
@@ -150,7 +152,7 @@ def _drawn(wanted: Wanted, rng: np.random.Generator) -> Iterator[Problem]:
 def _handy(sizes: tuple[int, int, int], h: int) -> bool:
     """Whether matrices of these sizes (d_model, d_k, d_v) are not too large to fill in, and none can be taken for another."""
     d_model, d_k, d_v = sizes
-    return 2 <= d_k and 2 <= d_model != h * d_k and d_k * d_model <= MOST_WEIGHTS and (2 if h == 1 else 1) <= d_v <= 4
+    return 2 <= d_k <= 4 and 2 <= d_model != h * d_k and d_k * d_model <= MOST_WEIGHTS and (2 if h == 1 else 1) <= d_v <= 5
 
 
 def easy(trace: Trace) -> bool:
@@ -239,20 +241,40 @@ REASONS: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], bool]]] = {
 """What in a problem hides a mistake that changes no number: for these codes, where it holds; the first that does is told."""
 
 
+class Slip(NamedTuple):
+    """What a known mistake comes to in one step that it is made at."""
+
+    code: str
+    values: Array
+    """In the layout shown."""
+
+
+def slips(one: Exercise) -> dict[str, list[Slip]]:
+    """The known mistakes by the step at which they are made, as far as they keep its shape."""
+    found: dict[str, list[Slip]] = {}
+    for variant in mistakes(one.trace):
+        for step in one.steps:
+            value = variant.values.get(step.name)
+            if step.name in variant.instead and value is not None and value.shape == step.made.value.shape and np.isfinite(value).any():
+                found.setdefault(step.name, []).append(Slip(variant.code, turned(step.name, value) if step.columns else value))
+    return found
+
+
 # ------------------------------------------------------------------ variants for a class
-def variants(wanted: Wanted, count: int, seed: int) -> list[Exercise]:
-    """So many exercises, all different; each has a seed of its own, so that the first ones stay when more are made."""
+def class_of(wanted: Wanted, count: int, seed: int) -> list[Exercise]:
+    """So many exercises, all different; the first ones stay the same when more are made."""
     found: list[Exercise] = []
     seen: set[bytes] = set()
     for number in range(count):
         rng = np.random.default_rng([seed, number])
         one = exercise(wanted, rng)
-        while one.problem.X is not None and (mark := one.problem.X.tobytes() + str(one.problem.X.shape).encode()) in seen:
+        while (mark := _mark(one.problem)) in seen:
             one = exercise(wanted, rng)
         seen.add(mark)
-        title = one.problem.title
-        found.append(replace(one, problem=replace(one.problem, title=title)))
+        found.append(one)
     return found
 
 
-__all__ = ["Exercise", "InputError", "Wanted", "audit", "exercise", "variants", "worked"]
+def _mark(problem: Problem) -> bytes:
+    """What tells two problems apart."""
+    return b"".join(np.ascontiguousarray(a).tobytes() for a in (problem.X, problem.W_Q, problem.W_K, problem.W_V) if a is not None)

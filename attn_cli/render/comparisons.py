@@ -178,7 +178,7 @@ def scaling_sheet(found: Sequence[Measured], samples: int, seed: int, style: Sty
         text("study.title", style.lang),
         (Table("", header, rows, 1),),
         (line, drawn),
-        tuple(bars(found, style)),
-        picture(found, style),
-        {**document, "rows": [row._asdict() for row in found]},
+        bars=tuple(bars(found, style)),
+        picture=picture(found, style),
+        document={**document, "rows": [row._asdict() for row in found]},
     )

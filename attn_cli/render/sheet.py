@@ -18,6 +18,9 @@ from attn_cli.render.typeset import markdown
 from attn_cli.render.typeset.html import told
 from attn_cli.render.typeset.tex import prose
 
+RULE = r"\rule{0pt}{3.2ex}\underline{\hspace{3.4em}}"
+ROOM = "____"
+"""A cell that is to be filled in."""
 GAP = 2
 """Blanks between the columns of a table in a terminal."""
 
@@ -30,6 +33,8 @@ class Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
     """How many columns from the left hold words."""
+    math: tuple[str, str] = ("", "")
+    """A formula that belongs to it, as text and as TeX."""
 
 
 class Sheet(NamedTuple):
@@ -39,6 +44,8 @@ class Sheet(NamedTuple):
     tables: tuple[Table, ...]
     lines: tuple[str, ...] = ()
     """Sentences after the tables."""
+    first: tuple[str, ...] = ()
+    """Sentences before them."""
     bars: tuple[str, ...] = ()
     """A chart as lines of a terminal."""
     picture: str = ""
@@ -58,9 +65,10 @@ def written(sheet: Sheet, form: str, style: Style) -> str:
 # ------------------------------------------------------------------ terminals
 def plain(sheet: Sheet, style: Style) -> str:
     """Columns under one another; a table wider than the terminal is split into blocks of columns."""
-    parts = [visible(sheet.title)]
+    parts = [visible(sheet.title), *(line for told in sheet.first for line in wrapped(visible(told), style.width, "  "))]
     for table in sheet.tables:
-        parts += ["", *([visible(table.caption)] if table.caption else []), *_columns(table, style.width)]
+        told = "  ".join(filter(None, (table.caption, table.math[0])))
+        parts += ["", *([visible(told)] if told else []), *_columns(table, style.width)]
     if sheet.bars:
         parts += ["", *sheet.bars]
     if sheet.lines:
@@ -95,9 +103,10 @@ def _blocks(sizes: Sequence[int], words: int, room: int) -> Iterator[list[int]]:
 
 # ------------------------------------------------------------------ pages
 def _markdown(sheet: Sheet, style: Style) -> str:
-    parts = [f"# {markdown.escaped(sheet.title)}"]
+    parts = [f"# {markdown.escaped(sheet.title)}", *map(markdown.escaped, sheet.first)]
     for table in sheet.tables:
         parts += [f"## {markdown.escaped(table.caption)}"] if table.caption else []
+        parts += [f"${table.math[1]}$".replace(r"\operatorname", r"\mathrm")] if table.math[1] else []
         parts.append("\n".join(_pipes(table)))
     parts += ["\n".join(["```text", *sheet.bars, "```"])] if sheet.bars else []
     parts += [markdown.escaped(line) for line in sheet.lines]
@@ -112,11 +121,15 @@ def _pipes(table: Table) -> Iterator[str]:
 
 
 def _latex(sheet: Sheet, style: Style) -> str:
-    parts = [rf"\section*{{{prose(sheet.title)}}}"]
+    parts = [rf"\section*{{{prose(sheet.title)}}}", *("\n" + prose(line) for line in sheet.first)]
     for table in sheet.tables:
         columns = "l" * table.words + "r" * (len(table.header) - table.words)
         parts += [rf"\subsection*{{{prose(table.caption)}}}"] if table.caption else []
-        rows = [" & ".join(prose(cell) if cell else "" for cell in row) + r" \\" for row in (table.header, *table.rows)]
+        parts += [rf"\[ {table.math[1]} \]"] if table.math[1] else []
+        rows = [
+            " & ".join(RULE if cell == ROOM else prose(cell) if cell else "" for cell in row) + r" \\"
+            for row in (table.header, *table.rows)
+        ]
         parts += [r"\begin{center}", rf"\begin{{tabular}}{{{columns}}}", rows[0] + r" \hline", *rows[1:], r"\end{tabular}", r"\end{center}"]
     return "\n".join([*parts, *("\n" + prose(line) for line in sheet.lines)]) + "\n"
 
@@ -132,9 +145,10 @@ svg { max-width: 100%; height: auto; }
 
 
 def _html(sheet: Sheet, style: Style) -> str:
-    parts = [f"<h1>{told(sheet.title)}</h1>"]
+    parts = [f"<h1>{told(sheet.title)}</h1>", *(f"<p>{told(line)}</p>" for line in sheet.first)]
     for table in sheet.tables:
         parts += [f"<h2>{told(table.caption)}</h2>"] if table.caption else []
+        parts += [f"<p>{told(table.math[0])}</p>"] if table.math[0] else []
         head = "".join(_cell("th", cell, k < table.words) for k, cell in enumerate(table.header))
         rows = "\n".join(f"<tr>{''.join(_cell('td', cell, k < table.words) for k, cell in enumerate(row))}</tr>" for row in table.rows)
         parts.append(f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
