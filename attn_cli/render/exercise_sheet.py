@@ -144,7 +144,7 @@ def conventions(trace: Trace, style: Style) -> list[str]:
 
 
 def _given(name: str, value: Array, trace: Trace) -> Table:
-    rows = trace.query_labels if name == "X" else tuple(str(i + 1) for i in range(len(value)))
+    rows = trace.query_labels if name in ("X", "upstream") else tuple(str(i + 1) for i in range(len(value)))
     if value.ndim == 1:
         return Table(name, ("", *(str(j + 1) for j in range(len(value)))), (("", *(f"{v:g}" for v in value.tolist())),))
     header = ("", *(str(j + 1) for j in range(value.shape[-1])))

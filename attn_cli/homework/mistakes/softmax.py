@@ -155,7 +155,7 @@ def unscaled_softmax(scene: Scene) -> Variants:
         s = adjusted(needed(made, "products"), scene.problem, scene.sizes, Kept())
         return scene.weights(scene.tempered(s))
 
-    if scene.has("products"):
+    if scene.has("products") and scene.problem.mode != "hard":  # the largest score stays the largest, scaled or not
         yield {"weights": weights}
 
 

@@ -68,7 +68,7 @@ def _math(plain: str) -> str:
 def _given(name: str, value: Array, exercise: Exercise) -> str:
     """One input as a table."""
     whole = value[None] if value.ndim == 1 else value
-    rows = exercise.trace.query_labels if name == "X" else [str(i + 1) for i in range(len(whole))]
+    rows = exercise.trace.query_labels if name in ("X", "upstream") else [str(i + 1) for i in range(len(whole))]
     body = "".join(
         f"<tr><th scope=row>{told(label)}</th>{''.join(f'<td>{v:g}</td>' for v in row)}</tr>\n"
         for label, row in zip(rows, whole.tolist(), strict=True)
