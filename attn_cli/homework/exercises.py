@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.modes import MODES
-from attn_cli.engine.problem import Array, Mask, Problem
+from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import Step, Trace, is_gradient, turned
 from attn_cli.engine.training import work_for

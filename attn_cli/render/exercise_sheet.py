@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import Expr, Num
-from attn_cli.engine.problem import KEYS, Array, Problem
+from attn_cli.engine.problem import KEYS, Problem
 from attn_cli.engine.steps import Step, Trace, turned
 from attn_cli.render.lang import text
 from attn_cli.render.page import Names, step_title

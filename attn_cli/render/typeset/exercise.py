@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_cli.engine.problem import Array
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Step
 from attn_cli.render.data import json
 from attn_cli.render.exercise_sheet import conventions, formula, inputs, named, parts
