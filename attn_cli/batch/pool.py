@@ -74,24 +74,31 @@ class Pool(ProcessPoolExecutor):
             super().__init__(workers, mp_context=context, initializer=_begin, initargs=(self.alive,))
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        with _start():
-            return super().submit(fn, *args, **kwargs)
+        try:
+            with _start():
+                return super().submit(fn, *args, **kwargs)
+        except (OSError, EOFError) as gone:  # the process that starts the workers
+            raise BrokenExecutor from gone
 
     def stop(self) -> None:
         """End the workers at once."""
         self._ours.close()
-        self.shutdown(cancel_futures=True)
+        with _start():
+            self.shutdown(cancel_futures=True)
 
     def close(self) -> None:
-        self.shutdown()
+        with _start():
+            self.shutdown()
         self._ours.close()
         self.alive.close()
 
 
 @contextmanager
 def _start(**more: str) -> Iterator[None]:
-    """What a new process is to inherit, for as long as one may be started."""
-    main = sys.modules["__main__"]
+    """What a new process is to inherit, for as long as one may be started: not our standard error, where a helper of the
+    library that finds another one killed would show a traceback.
+    """
+    main, stderr = sys.modules["__main__"], _silenced()
     added = {name: value for name, value in {**dict.fromkeys(THREADS, "1"), **more}.items() if name not in os.environ}
     mask = None
     try:
@@ -102,10 +109,25 @@ def _start(**more: str) -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+        if stderr is not None:
+            os.dup2(stderr, 2)
+            os.close(stderr)
         for name in added:
             os.environ.pop(name, None)
         if mask is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _silenced() -> int | None:
+    """Send descriptor 2 nowhere; another one for where it went, None where it is closed."""
+    try:
+        before = os.dup(2)
+    except OSError:
+        return None
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    return before
 
 
 def _begin(alive: Connection) -> None:
@@ -144,15 +166,16 @@ def pooled(job: Job, chunks: Iterable[Chunk], workers: int) -> Iterator[Outcome]
             pool.close()
         except BrokenExecutor:
             pool.close()
-            yield from _one_by_one(job, left)
+            yield from _one_by_one(job, left, 2 * workers)
         except BaseException:
             pool.stop()
             raise
 
 
-def _one_by_one(job: Job, left: deque[Chunk]) -> Iterator[Outcome]:
-    """Piece by piece, each in a process of its own, until the problem is found that makes its process die."""
-    while left:
+def _one_by_one(job: Job, left: deque[Chunk], pieces: int) -> Iterator[Outcome]:
+    """The pieces that may have been in work, each in a process of its own, until the problem is found that makes its process die."""
+    while left and pieces:
+        pieces -= 1
         chunk = left.popleft()
         pool = Pool(1)
         try:
@@ -162,6 +185,7 @@ def _one_by_one(job: Job, left: deque[Chunk]) -> Iterator[Outcome]:
                 yield failed(chunk[0].path, Died("the process that worked this problem was ended; perhaps memory ran out"))
                 return
             left.extendleft((task,) for task in reversed(chunk))
+            pieces += len(chunk)
         except BaseException:
             pool.stop()
             raise
