@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from attn_cli.engine.arrays import Array, Cell
+if TYPE_CHECKING:  # who only says how numbers look has no use for NumPy
+    from attn_cli.engine.arrays import Array, Cell
 
 SUM, HADAMARD, PRODUCT, PREFIX, POSTFIX, ATOM = range(1, 7)
 """How tightly an expression binds; a looser one inside a tighter one gets brackets."""
