@@ -193,8 +193,23 @@ def _as_array(row: Key, value: Any) -> Array:
     return array
 
 
+def without_batch(row: Key, array: Array) -> Array:
+    """The array without a batch axis of length one in front: (1, h, n, d) -> (h, n, d). Raises InputError where it is longer.
+
+    What is added to the scores or masks them in every head alike loses its axis of heads with it: (1, 1, n, m) -> (n, m).
+    """
+    if array.ndim != max(row.axes) + 1 or array.ndim < 3:
+        return array
+    if len(array) != 1:
+        one = f"{row.name.rpartition('.')[2]}[0]"
+        many = f"is {shape_text(array.shape)}, a batch of {len(array)}"
+        raise InputError(f"{many}; give each as a problem of its own, the first as {one}", key=row.name)
+    for_all_heads = array.ndim == 4 and array.shape[1] == 1 and (row.minus_infinity or row.kind == "truths")
+    return np.asarray(array[0, 0] if for_all_heads else array[0])
+
+
 def _matrix(row: Key, value: Any, found: str) -> Array:
-    array = _as_array(row, value)
+    array = without_batch(row, _as_array(row, value))
     if row.axes == (1,) and array.ndim == 2 and 1 in array.shape:  # one row, or one column
         array = array.reshape(-1)
     check_axes(row, array)
@@ -234,7 +249,7 @@ def check_finite(row: Key, array: Array) -> None:
 
 
 def _truths(row: Key, value: Any, found: str) -> Array:
-    array = _as_array(row, value)
+    array = without_batch(row, _as_array(row, value))
     check_axes(row, array)
     if array.dtype == bool:
         return array

@@ -17,7 +17,7 @@ from attn_cli.engine.keys import Key, judge, key, matrix
 from attn_cli.engine.notes import Note
 from attn_cli.engine.registry import FAMILIES
 from attn_cli.errors import InputError
-from attn_cli.names import did_you_mean
+from attn_cli.names import did_you_mean, how_to_write, unknown
 
 FAR = 2**53
 """Tokens. No token is farther away: beyond, positions could not be added up in float64."""
@@ -57,7 +57,9 @@ def as_mask(mask: Any) -> Mask | None:
         return mask
     if isinstance(mask, str):
         if mask != "causal":
-            raise InputError(f"found {mask!r}{did_you_mean(mask, ['causal'])}, expected {KEYS['mask'].expected}", key="mask")
+            way = how_to_write(mask)
+            expected = f": {way}" if way else f"{did_you_mean(mask, ['causal'])}, expected {KEYS['mask'].expected}"
+            raise InputError(f"found {mask!r}{expected}", key="mask")
         return Mask(causal=True)
     if not isinstance(mask, Mapping):
         try:
@@ -66,8 +68,7 @@ def as_mask(mask: Any) -> Mask | None:
             raise InputError(error.message, key="mask", cell=error.cell) from None
     for name in mask:
         if name not in MASK_PARTS:
-            near = did_you_mean(str(name), MASK_PARTS)
-            raise InputError(f"has no part {name!r}{near}; there are {', '.join(MASK_PARTS)}", key="mask")
+            raise InputError(unknown(str(name), MASK_PARTS, "part"), key="mask")
     return Mask(**{name: part for name, part in mask.items() if part is not None})
 
 
@@ -125,7 +126,10 @@ class Problem:
         for name, row, default in _JUDGED:
             value = getattr(self, name)
             if value is not default:
-                object.__setattr__(self, name, judge(row, value))
+                judged = judge(row, value)
+                object.__setattr__(self, name, judged)
+                if row.kind == "matrix" and row.axes != (1,) and np.ndim(value) > judged.ndim:
+                    object.__setattr__(self, "notes", (*self.notes, Note("batch_dropped", {"name": name})))
         if not (self.mask is None or isinstance(self.mask, Mask)):
             object.__setattr__(self, "mask", as_mask(self.mask))
         if self.parameters:

@@ -16,7 +16,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named, of_head
 from attn_cli.engine.problem import ARRAYS, KEYS, Problem, Sizes
 from attn_cli.errors import InputError
-from attn_cli.names import ELSEWHERE, did_you_mean
+from attn_cli.names import SYNONYMS, did_you_mean
 
 
 class StepKind(NamedTuple):
@@ -100,7 +100,7 @@ def kind_of(name: str) -> StepKind:
 
 
 for _letter, _name in {kind.plain.lower(): name for name, kind in STEPS.items()}.items():  # O is the output's before it is a head's
-    ELSEWHERE[_name] = (_letter, *ELSEWHERE.get(_name, ()))
+    SYNONYMS[_name] = (_letter, *SYNONYMS.get(_name, ()))
 
 
 def _sign(name: str, axes: int) -> Sym:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from attn_cli import names as names_of
 from attn_cli.engine import steps as trace
 from attn_cli.engine.modes import MODES as MODES
 from attn_cli.engine.problem import KEYS, known_keys, row_of
 from attn_cli.engine.problem import MASK_PARTS as MASK_PARTS
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.training import gradient_names
-from attn_cli.names import did_you_mean
 
 
 def of_kind(kind: str) -> tuple[str, ...]:
@@ -52,9 +52,9 @@ def canonical(name: str, names: Collection[str]) -> str | None:
 def unknown(name: str, names: list[str], what: str = "key") -> str:
     """The message for a name that is not among the known ones."""
     part = canonical(name, MASK_PARTS) if "mask" in names else None
-    near = f" (a part of the mask: write mask: {{{part}: …}})" if part else ""
-    near = near or did_you_mean(name, names) or did_you_mean(name.replace("_", ""), names)
-    return f"there is no {what} {name!r}{near}; there are {', '.join(names)}"
+    if part and part != "causal":
+        return f"there is no {what} {name!r} (a part of the mask: write mask: {{{part}: …}}); there are {', '.join(names)}"
+    return names_of.unknown(name, names, what)
 
 
 def axes(key: str) -> tuple[int, ...] | None:

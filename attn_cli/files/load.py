@@ -22,7 +22,7 @@ from attn_cli.files.gather import Gathered, Reading, gather, read_matrix
 from attn_cli.files.text import STDIN, read_bytes, shown
 from attn_cli.files.tree import Items, Pairs, Scalar, describe
 from attn_cli.files.values import Array, Cell, Value, as_numbers, as_truths
-from attn_cli.names import did_you_mean
+from attn_cli.names import did_you_mean, how_to_write
 
 
 class Loaded(NamedTuple):
@@ -254,6 +254,8 @@ class _Builder:
                 forms = "causal" if value.option else "causal, a matrix of 1 and 0, a mapping, or the name of a file"
                 text = self._text(key, forms)
                 if text.lower() != "causal":
+                    if way := how_to_write(text):
+                        raise value.error(f"found {show(text)}: {way}", key)
                     near = did_you_mean(text, ("causal",))
                     mend = "; any other mask stands in the problem's file, as in mask: mask.csv" if value.option and not near else ""
                     raise value.error(f"found {show(text)}{near}, expected {forms}{mend}", key)

@@ -19,7 +19,7 @@ from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import GRADIENTS, ORIGINS, STEPS, Step, kind_of
 from attn_cli.engine.training import differentiate
 from attn_cli.errors import UsageError
-from attn_cli.names import ELSEWHERE, did_you_mean
+from attn_cli.names import SYNONYMS, did_you_mean
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.lang import catalogue, known, text
 from attn_cli.render.style import Style
@@ -110,11 +110,11 @@ def _meanings(word: str) -> list[Word]:
     found = (
         [each for each in every if word in (*_names(each), *_symbol(each))]
         or [each for each in every if plain in (name.lower() for name in (*_names(each), each.name.replace("_", "")))]
-        or [each for each in every if plain in ELSEWHERE.get(each.name, ())]
+        or [each for each in every if plain in SYNONYMS.get(each.name, ())]
     )
     if found:
         return found
-    known = dict.fromkeys(name for each in every for name in (each.name, *ELSEWHERE.get(each.name, ())))
+    known = dict.fromkeys(name for each in every for name in (each.name, *SYNONYMS.get(each.name, ())))
     raise UsageError(f"no word {word!r}{did_you_mean(word, known)}; attn explain lists them")
 
 

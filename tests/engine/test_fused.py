@@ -263,7 +263,7 @@ def test_a_mask_is_a_word_an_array_or_a_mapping():
         ({"mode": "softmax"}, "mode: found 'softmax' (did you mean 'soft'?)"),
         ({"temperature": 0}, "temperature: found 0, expected a number greater than 0"),
         ({"mask": "causl"}, "mask: found 'causl' (did you mean 'causal'?), expected causal, a matrix of 1 and 0, or a mapping"),
-        ({"mask": {"causl": True}}, "mask: has no part 'causl' (did you mean 'causal'?)"),
+        ({"mask": {"causl": True}}, "mask: there is no part 'causl' (did you mean 'causal'?)"),
         ({"mask": {"causal": 1}}, "mask.causal: found 1, expected true or false"),
         ({"mask": {"lengths": 2.5}}, "mask.lengths: found 2.5, expected a whole number"),
         ({"mask": {"window": -1}}, "mask.window: found -1, expected a whole number from 0"),

@@ -46,7 +46,9 @@ BROKEN = [
         "W_K: makes K, which has 3 columns a head, expected 2, as Q has, so that every query can be multiplied with every key",
     ),
     ({"X": one(4)}, "X: is one row of 4, expected a matrix"),
-    ({"X": one((2, 3, 4))}, "X: is 2 × 3 × 4, expected a matrix"),
+    ({"X": one((2, 3, 4))}, "X: is 2 × 3 × 4, a batch of 2; give each as a problem of its own, the first as X[0]"),
+    ({**QKV, "K": one((3, 1, 5, 4))}, "K: is 3 × 1 × 5 × 4, a batch of 3; give each as a problem of its own, the first as K[0]"),
+    ({"X": one((1, 1, 3, 4))}, "X: is 1 × 1 × 3 × 4, expected a matrix"),
     ({"X": one(())}, "X: is a single number, expected a matrix"),
     ({**QKV, "K": one((5, 3))}, "K: has 3 columns a head, expected 4, as Q has, so that every query can be multiplied with every key"),
     (
@@ -205,3 +207,11 @@ def test_a_value_row_that_no_query_reads_may_hold_nan():
 def test_the_sizes_follow_from_what_is_given(changes, expected):
     sizes = plan(Problem(**changes).as_dtype())
     assert (sizes.n, sizes.m, sizes.h, sizes.kv_heads, sizes.d_q, sizes.d_k, sizes.d_v) == expected
+
+
+def test_a_batch_axis_of_length_one_is_dropped_with_a_note():
+    q, k, v = np.arange(24.0).reshape(1, 2, 3, 4), one((1, 2, 5, 4)), one((1, 2, 5, 2))
+    trace = solve(Problem(Q=q, K=k, V=v, mask=one((1, 1, 3, 5)), bias=one((1, 1, 3, 5))))
+    assert trace["Q"].shape == (2, 3, 4)
+    assert [note.values["name"] for note in trace.notes if note.code == "batch_dropped"] == ["Q", "K", "V", "bias"]
+    assert solve(Problem(X=q[0, 0][None]))["Q"].shape == (3, 4)

@@ -1,5 +1,6 @@
 """One registered function is a new score function, everywhere."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,9 +50,11 @@ def test_a_new_score_function_is_listed_in_errors(toy):
         solve(Problem(Q=[[1]], K=[[1]], score="double"))
 
 
-def test_a_new_score_function_is_listed_in_help(toy, capsys):
+def test_a_new_score_function_is_listed_in_help_and_explained(toy, capsys):
     main(["compute", "--help"])
-    assert "w₁·Q·Kᵀ, a toy" in capsys.readouterr().out
+    assert "cosine, doubled" in " ".join(capsys.readouterr().out.split())
+    assert main(["explain", "doubled"]) == 0
+    assert "₁·Q·Kᵀ, a toy" in capsys.readouterr().out
 
 
 def test_a_new_score_function_is_loaded_from_a_file_with_its_parameters(toy, tmp_path, capsys):
@@ -62,11 +65,12 @@ def test_a_new_score_function_is_loaded_from_a_file_with_its_parameters(toy, tmp
 
 
 @pytest.mark.parametrize("name", [*SCORES, *MODES])
-def test_every_name_is_in_the_help_page_with_its_summary(name, capsys):
+def test_every_name_is_in_the_help_page_and_explained_by_its_summary(name, capsys):
     main(["compute", "--help"])
-    page = " ".join(capsys.readouterr().out.split())
+    assert name in re.split(r"[\s,.]+", capsys.readouterr().out)
     entry = SCORES[name] if name in SCORES else MODES[name]
-    assert f" {name} {entry.summary}" in page
+    assert main(["explain", name]) == 0
+    assert entry.summary in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unknown_name_on_the_command_line_lists_those_that_are(capsys):

@@ -85,6 +85,7 @@ TEXT = {
     "note.built_in": "no file given, so this is the built-in example; attn samples {name} prints it",
     "note.no_weights": "no weights are given, so Q = K = V = X",
     "note.no_weights/context": "no weights are given, so Q = X and K = V = context",
+    "note.batch_dropped": "{name} has a batch axis of length one in front, which was dropped",
     "note.score_unused": "scores are given, so the score function {score} is not used",
     "note.parameters_unused": "{name} is not used: only score: {name} needs it",
     "note.offset_unused": "offset: {offset} changes nothing: only causal and window depend on where a query stands",

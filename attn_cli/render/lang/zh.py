@@ -85,6 +85,7 @@ TEXT = {
     "note.built_in": "没有给出文件，因此这是内置示例；attn samples {name} 可打印它",
     "note.no_weights": "没有给出权重矩阵，因此 Q = K = V = X",
     "note.no_weights/context": "没有给出权重矩阵，因此 Q = X，K = V = context",
+    "note.batch_dropped": "{name} 前面有一个长度为 1 的批次轴，已去掉",
     "note.score_unused": "分数已给定，不使用打分函数 {score}",
     "note.parameters_unused": "{name} 没有用到：只有 score: {name} 才需要它",
     "note.offset_unused": "offset: {offset} 不起作用：只有 causal 和 window 取决于查询所在的位置",
