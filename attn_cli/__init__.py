@@ -98,7 +98,7 @@ def _display(form: str) -> Callable[[Trace], str | None]:
         from attn_cli.render.formats import FORMATS
         from attn_cli.render.style import Style
 
-        return str(FORMATS[form].compute(trace, Style())) if form in FORMATS else None
+        return str(FORMATS[form].trace(trace, Style())) if form in FORMATS else None
 
     return display
 

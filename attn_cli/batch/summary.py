@@ -14,19 +14,16 @@ MARKS = ("right", "complete", "earned", "possible", "first_wrong_step", "first_w
 
 
 def summary_csv(outcomes: Sequence[Outcome], check: bool = False) -> str:
-    import csv
-    import io
+    from attn_cli.render.data.spreadsheet import sheet
 
     steps = list(dict.fromkeys(step for outcome in outcomes for step in outcome.points))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, *(MARKS if check else ()), *steps])
+    lines: list[list[Any]] = [[*COLUMNS, *(MARKS if check else ()), *steps]]
     for outcome in outcomes:
-        told = [outcome.file, _yes(outcome.ok), outcome.score, outcome.mode, shapes_text(outcome), f"{outcome.seconds:.6f}", outcome.error]
+        told = [outcome.file, outcome.ok, outcome.score, outcome.mode, shapes_text(outcome), round(outcome.seconds, 6), outcome.error]
         marks = outcome.marks or {}
-        told += [_cell(marks.get(column)) for column in MARKS] if check else []
-        writer.writerow([*told, *(outcome.points.get(step, "") for step in steps)])
-    return out.getvalue()
+        told += [marks.get(column) for column in MARKS] if check else []
+        lines.append([*told, *(outcome.points.get(step) for step in steps)])
+    return sheet(lines)
 
 
 def summary_jsonl(outcomes: Sequence[Outcome], check: bool = False) -> str:
@@ -44,13 +41,15 @@ def shapes_text(outcome: Outcome) -> str:
 
 def line(outcome: Outcome) -> str:
     """The outcome for people."""
+    from attn_cli.render.data.spreadsheet import cell_of
+
     told = [one_line(outcome.file), outcome.score, outcome.mode, shapes_text(outcome)]
     state = "failed" if not outcome.ok else "kept  " if outcome.skipped else "done  "
     if outcome.marks is not None:
         state = "right " if outcome.marks["right"] else "wrong "
         told.append(f"{outcome.marks['earned']:g}/{outcome.marks['possible']:g}")
         if outcome.marks["first_wrong_step"]:
-            told.append(f"{outcome.marks['first_wrong_step']}{_people(outcome.marks['first_wrong_cell'])}")
+            told.append(f"{outcome.marks['first_wrong_step']}{cell_of(outcome.marks['first_wrong_cell'])}")
         told.append(outcome.marks["mistake"] or "")
     return " ".join(part for part in (state, *told) if part)
 
@@ -108,20 +107,3 @@ def _record(outcome: Outcome, check: bool) -> dict[str, Any]:
         **({column: marks.get(column) for column in MARKS} if check else {}),
         **({"points": dict(outcome.points)} if check else {}),
     }
-
-
-def _cell(value: Any) -> Any:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return _yes(value)
-    return _people(value) if isinstance(value, list) else value
-
-
-def _yes(fact: bool) -> str:
-    return "true" if fact else "false"
-
-
-def _people(cell: Sequence[int] | None) -> str:
-    """A cell as people count, from 1."""
-    return f"[{','.join(str(i + 1) for i in cell)}]" if cell else ""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,6 @@ from attn_cli.errors import AttnError, InputError, Place, UsageError, describe, 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
     from attn_cli.files.load import Loaded
-    from attn_cli.homework.report import Report
     from attn_cli.render.style import Style
 
 SAVING = threading.Lock()
@@ -148,21 +147,22 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Outcome:
 
     trace = solve_within(loaded.problem, job.style.only)
     notes = (*loaded.notes, *trace.notes)
-    style = replace(job.style, written=loaded.written)
     line = None
     if job.format and task.target is not None:
-        _save(task.target, FORMATS[job.format].compute(trace, style, notes))
+        _save(task.target, FORMATS[job.format].trace(trace, job.style, notes))
     elif job.format:
         from attn_cli.render.data.json import document, encode, plain_value
 
-        line = encode({"file": task.path, **document(trace, style, notes, plain_value)})
+        line = encode({"file": task.path, **document(trace, job.style, notes, plain_value)})
     return _told(task, trace.settings, warnings=tuple(note for note in notes if note.warning), result=line)
 
 
 def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.files.claims import claims
     from attn_cli.homework.report import Marker, tidy
-    from attn_cli.render.report import FORMATS, Wanted
+    from attn_cli.render.data.csv import marks_of
+    from attn_cli.render.data.json import encode, marks
+    from attn_cli.render.formats import FORMATS
 
     if not loaded.answers:
         raise InputError("has no answers of its own to mark", place=Place(loaded.source))
@@ -173,34 +173,13 @@ def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
         raise error.at(Place(loaded.source)) from error
     line = None
     if job.format:
-        written = FORMATS[job.format].one if task.target is not None else _line
-        text = written(report, job.style, Wanted())
-        line = text if task.target is None else None
         if task.target is not None:
-            _save(task.target, text)
+            _save(task.target, FORMATS[job.format].report(report, job.style))
+        else:
+            line = encode(marks(report, job.style))
     warnings = tuple(note for note in (*loaded.notes, *marker.truth.notes) if note.warning)
     points = {step.name: tidy(step.points * step.share) for step in report.steps}
-    return _told(task, marker.truth.settings, warnings, line)._replace(marks=_marks(report), points=points)
-
-
-def _line(report: Report, style: Style, wanted: Any) -> str:
-    from attn_cli.render.report import FORMATS
-
-    return FORMATS["json"].many([report], style, wanted).rstrip("\n")
-
-
-def _marks(report: Report) -> dict[str, Any]:
-    """The report in the columns of a gradebook."""
-    first = report.first_wrong
-    return {
-        "right": report.right,
-        "complete": report.complete,
-        "earned": report.earned,
-        "possible": report.possible,
-        "first_wrong_step": first.name if first is not None else None,
-        "first_wrong_cell": list(first.first_wrong) if first is not None and first.first_wrong else None,
-        "mistake": next((step.mistake.code for step in report.steps if step.mistake is not None), None),
-    }
+    return _told(task, marker.truth.settings, warnings, line)._replace(marks=marks_of(report), points=points)
 
 
 def _skipped(task: Task, loaded: Loaded) -> Outcome:

@@ -11,7 +11,7 @@ import typer
 
 from attn_cli.commands.help_page import Command
 from attn_cli.commands.options import FileOptions, Look, Settings, application, given, grouped
-from attn_cli.commands.output import Progress, format_for, say
+from attn_cli.commands.output import Progress, say
 from attn_cli.errors import UsageError, one_line
 
 if TYPE_CHECKING:
@@ -107,15 +107,11 @@ class _Console(Progress):
 def _format(name: str | None, output: str | None, check: bool) -> tuple[str | None, str]:
     """The format of the results (None where a line a problem is all that is shown), and the suffix of their files."""
     name = name or ("json" if output is not None else "table")
-    if check:
-        from attn_cli.names import did_you_mean
-        from attn_cli.render.report import FORMATS
+    from attn_cli.render.formats import chosen
 
-        if name not in FORMATS:
-            raise UsageError(f"no format {name!r} of reports{did_you_mean(name, list(FORMATS))}; there are {', '.join(FORMATS)}")
-        suffix = FORMATS[name].suffix
-    else:
-        suffix = name = format_for(name, None).name
+    form = chosen(name, None, "report" if check else "trace")
+    suffix = (form.suffixes[0] if check else form.name).lstrip(".")
+    name = form.name
     if output is not None or name == "json":
         return name, suffix
     if name in ("table", "plain"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,13 +18,19 @@ from attn_cli.errors import AttnError, InputError, Place, UsageError, describe
 if TYPE_CHECKING:
     from attn_cli.files.load import Loaded
     from attn_cli.homework.report import Failed, Marker, Report
-    from attn_cli.render.report import Format, Wanted
+    from attn_cli.render.formats import Format
     from attn_cli.render.style import Style
 
 app = application()
 
 
-@app.command(cls=Command)
+class CheckCommand(Command):
+    """One that writes reports."""
+
+    writes = "report"
+
+
+@app.command(cls=CheckCommand)
 @grouped
 def run(
     problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="The problem: YAML, JSON, NPZ, or a folder of CSVs.")],
@@ -37,7 +44,7 @@ def run(
     penalty_carried: Annotated[str, typer.Option(metavar="FRACTION", help="What part a carried cell loses.")] = "0",
     explain: Annotated[bool, typer.Option("--explain", help="Derive every wrong cell.")] = False,
     no_answers: Annotated[bool, typer.Option("--no-answers", help="Say where, without the right numbers.")] = False,
-    format: Annotated[str | None, typer.Option(metavar="NAME", help="table, json, csv, markdown or gradescope.")] = None,
+    format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the report; the names are below.")] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="DIR|FILE", help="Write one report a submission into this folder, or all into this file."),
@@ -57,11 +64,11 @@ def run(
     """
     from attn_cli.files.load import load
     from attn_cli.homework.report import Failed, Marker, Report
-    from attn_cli.render.report import FORMATS, Wanted, class_table
+    from attn_cli.render.formats import FORMATS, chosen
 
     look = Look(decimals=decimals, lang=lang)
-    one_file = _one_file(output, FORMATS)
-    form = _format(format, one_file, FORMATS)
+    one_file = None if output is None or _is_folder(output) else output
+    form = chosen(format, one_file, "reports" if answers and len(answers) > 1 else "report")
     loaded = load(problem, **files._asdict())
     try:
         worth = _points(points or [], files)
@@ -71,16 +78,16 @@ def run(
     if output is not None:
         spare(output, loaded, answers or ())
     reports = _marked(marker, loaded, answers, files)
-    style = _style(look, output is None)
-    wanted = Wanted(answers=not no_answers, explain=explain)
+    style = replace(_style(look, output is None), answers=not no_answers, explain=explain)
+    style = replace(style, decimal=files.decimal or ".", bom=(files.encoding or "").lower().replace("_", "-") == "utf-8-sig")
     if output is not None and not one_file:
-        _save(reports, form, style, wanted, Path(output))
-    elif len(reports) == 1 and isinstance(reports[0], Report):
-        write(form.one(reports[0], style, wanted), output)
+        _save(reports, form, style, Path(output))
+    elif len(reports) == 1:
+        write(form.report(reports[0], style), output, not form.page)
     else:
-        write(form.many(reports, style, wanted), output)
+        write(form.reports(reports, style), output, not form.page)
     if output is not None:
-        write(class_table(reports, _style(look, True)), None)
+        write(FORMATS["table"].reports(reports, _style(look, True)), None)
     say(loaded.notes, look.language())
     for report in reports:
         if isinstance(report, Failed):
@@ -132,7 +139,7 @@ def _one(marker: Marker, path: str, files: FileOptions, file: str | None) -> Rep
         raise error.at(Place(found.source)) from error
 
 
-def _save(reports: Sequence[Report | Failed], form: Format, style: Style, wanted: Wanted, folder: Path) -> None:
+def _save(reports: Sequence[Report | Failed], form: Format, style: Style, folder: Path) -> None:
     """One report a submission, named after its file."""
     from attn_cli.files.save import save
     from attn_cli.homework.report import Failed
@@ -141,11 +148,11 @@ def _save(reports: Sequence[Report | Failed], form: Format, style: Style, wanted
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {(error.strerror or 'unknown reason').lower()}") from None
-    named = [report for report in reports if not isinstance(report, Failed)]
-    for report, name in zip(named, _names([report.file for report in named]), strict=True):
-        target = folder / f"{name}.{form.suffix}"
+    kept = [report for report in reports if form.name == "gradescope" or not isinstance(report, Failed)]
+    for report, name in zip(kept, _names([report.file for report in kept]), strict=True):
+        target = folder / f"{name}{form.suffixes[0]}"
         target.parent.mkdir(parents=True, exist_ok=True)
-        save(target, form.one(report, style, wanted))
+        save(target, form.report(report, style))
 
 
 def _names(files: Sequence[str | None]) -> list[str]:
@@ -161,21 +168,9 @@ def _names(files: Sequence[str | None]) -> list[str]:
 
 
 # ------------------------------------------------------------------ options
-def _one_file(output: str | None, formats: dict[str, Format]) -> str | None:
-    """The suffix of the file that all reports go into; None where there is none, or a folder for one each."""
-    suffix = Path(output or "").suffix[1:]
-    return suffix if any(form.suffix == suffix for form in formats.values()) and not Path(output or "").is_dir() else None
-
-
-def _format(name: str | None, suffix: str | None, formats: dict[str, Format]) -> Format:
-    """The one that is named, else the first of the suffix, else a table."""
-    from attn_cli.names import did_you_mean
-
-    if name is None:
-        return next((form for form in formats.values() if form.suffix == suffix), formats["table"])
-    if name not in formats:
-        raise UsageError(f"no format {name!r}{did_you_mean(name, list(formats))}; there are {', '.join(formats)}")
-    return formats[name]
+def _is_folder(output: str) -> bool:
+    """Whether a folder is meant: one that exists, or a name without a suffix or with a slash at its end."""
+    return Path(output).is_dir() or output.endswith("/") or not Path(output).suffix
 
 
 def _style(look: Look, on_screen: bool) -> Style:

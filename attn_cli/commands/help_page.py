@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from typer._click import HelpFormatter, Parameter
 
+    from attn_cli.render.formats import Thing
+
 WIDEST, NAMES = 110, 22
 """Columns that a help page takes at most, and those of the names in it."""
 
@@ -25,6 +27,8 @@ class Command(TyperCommand):
 
     may_be_empty: tuple[str, ...] = ()
     """Arguments of which an empty text is told by the command itself."""
+    writes: "Thing" = "trace"
+    """What its formats draw."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -65,9 +69,9 @@ class Command(TyperCommand):
 
     def formats(self) -> str:
         """The formats that the command writes."""
-        from attn_cli.render.formats import FORMATS
+        from attn_cli.render.formats import formats_of
 
-        return f"{', '.join(FORMATS)}."
+        return f"{', '.join(formats_of(self.writes))}."
 
 
 def _rank(parameter: "Parameter") -> int:

@@ -36,17 +36,10 @@ def target(output: str | None) -> str | None:
 
 def format_for(name: str | None, output: str | None) -> Format:
     """The one that is named, else what the suffix of the file says, else a table."""
-    from attn_cli.render.formats import FORMATS, format_of
+    from attn_cli.files.save import is_stream
+    from attn_cli.render.formats import chosen
 
-    if name is None:
-        from attn_cli.files.save import is_stream
-
-        return FORMATS["table"] if output is None or is_stream(output) else format_of(output)
-    if name not in FORMATS:
-        from attn_cli.names import did_you_mean
-
-        raise UsageError(f"no format {name!r}{did_you_mean(name, list(FORMATS))}; there are {', '.join(FORMATS)}")
-    return FORMATS[name]
+    return chosen(name, None if output is None or is_stream(output) else output)
 
 
 def spare(output: str, loaded: Loaded, answers: Iterable[str] = ()) -> None:

@@ -53,6 +53,6 @@ def walk(
     except InputError as error:
         raise loaded.locate(error) from error
     notes = (*loaded.notes, *trace.notes)
-    style = replace(look.style(detail, on_screen=output is None), written=loaded.written, cells=tuple(cells), full=full)
-    write(form.compute(trace, style, notes), output, form.full_precision)
+    style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
+    write(form.trace(trace, style, notes), output, not form.page)
     say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())

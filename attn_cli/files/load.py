@@ -146,7 +146,7 @@ class _Builder:
             raise self.values["weights_layout"].error(
                 "has no place beside vectors: columns, where W_Q is always stored as h·d_k × d_model; leave it out", "weights_layout"
             )
-        return Problem(**fields), self.written
+        return Problem(**fields, written=self.written), self.written
 
     # ---- single settings
 

@@ -14,11 +14,12 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.scaling import KEYS, Measured
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.data.json import _plain, plain_value
+from attn_cli.render.labels import Names
 from attn_cli.render.lang import note_text, text
-from attn_cli.render.page import Names, default_title
 from attn_cli.render.scaling_chart import bars, picture
 from attn_cli.render.sheet import Sheet, Table
 from attn_cli.render.style import Style
+from attn_cli.render.walkthrough import default_title
 
 NONE = "-"
 """Stands where a row may attend to nothing, or one side lacks a step."""

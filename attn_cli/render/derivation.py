@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.errors import InputError
-from attn_cli.render.page import Line, Names, worked_line
+from attn_cli.render.labels import Names
+from attn_cli.render.lines import worked_line
+from attn_cli.render.page import Line
 from attn_cli.render.style import Cell, Style
 from attn_cli.render.terminal.text import visible
 
@@ -50,9 +52,9 @@ class Derivation(NamedTuple):
         return {"step": self.root.step.name, "cell": list(self.root.line.at), "lines": lines}
 
 
-def derivations(trace: Trace, style: Style) -> tuple[Derivation, ...]:
+def derivations(trace: Trace | None, style: Style) -> tuple[Derivation, ...]:
     """The derivation of each of `style.cells`. Raises InputError for a cell that is not there."""
-    return tuple(derivation(trace, *find_cell(trace, reference), style) for reference in style.cells)
+    return () if trace is None else tuple(derivation(trace, *find_cell(trace, reference), style) for reference in style.cells)
 
 
 def derivation(trace: Trace, step: Step, at: Cell, style: Style) -> Derivation:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from attn_cli.engine.expression import Expr, Num
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 Cell = tuple[int, ...]
+Written = Mapping[tuple[str, Cell], str]
+"""How inputs were written, by name and cell (in row layout), where that differs from the number: 1/3, √2."""
+NOTHING: Written = MappingProxyType({})
 
 HUGE = 1e7
 """From here on numbers are written with an exponent, unless they are whole."""
@@ -45,8 +49,16 @@ class Style:
     """Cells to derive from the inputs, such as `weights[1,3]`."""
     standalone: bool = False
     """Whether LaTeX is a whole document."""
-    written: Mapping[tuple[str, Cell], str] = field(default_factory=dict)
-    """How inputs were written, by name and cell (in row layout), where that differs from the number: 1/3, √2."""
+    answers: bool = True
+    """Whether a report tells the right numbers."""
+    explain: bool = False
+    """Whether a report derives every wrong cell."""
+    all_cells: bool = False
+    """Whether a report shows every cell, however many there are."""
+    decimal: str = "."
+    """The decimal sign of a gradebook; with a comma, semicolons stand between its cells."""
+    bom: bool = False
+    """Whether a gradebook begins with a byte-order mark, by which Excel knows UTF-8."""
 
     @property
     def fold(self) -> int:
@@ -84,8 +96,10 @@ class Style:
         return self.short(value)
 
     # -------------------------------------------------------------- equations
-    def worked(self, expr: Expr, value: float) -> Worked:
+    def worked(self, expr: Expr, value: float, written: Written = NOTHING) -> Worked:
         """The arithmetic of a number, with the fewest extra decimals at which what is shown gives the result as shown.
+
+        Inputs print as they were `written`.
 
         >>> Style().worked(Expr("divide", (Num(value=1.0), Expr("root", (Num(value=4.0, exact=True),)))), 0.5).plain()
         '1 / √4 = 1 / 2 = 0.5'
@@ -93,7 +107,7 @@ class Style:
         parts = tuple(_chain(expr))
         result, wanted = self.short(value), self.number(value)
         writer = fallback = None
-        for writer in self._writers():
+        for writer in self._writers(written):
             if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
                 fallback = fallback or writer
                 if all(_holds(before, after, writer) for before, after in zip(parts, parts[1:], strict=False)):
@@ -108,15 +122,15 @@ class Style:
             result = "0" if exact and not result.strip("-0.") else result
         return Worked(parts, tuple(signs), result, writer, value)
 
-    def _writers(self) -> Iterator[Callable[[Num], str]]:
+    def _writers(self, written: Written) -> Iterator[Callable[[Num], str]]:
         """Ways to write the operands, the shortest first."""
         for small in (False, True):
             for extra in range(EXTRA + 1):
-                yield partial(self._write, extra, small)
+                yield partial(self._write, extra, small, written)
 
-    def _write(self, extra: int, small: bool, n: Num) -> str:
+    def _write(self, extra: int, small: bool, written: Written, n: Num) -> str:
         """An operand; `small` writes small results with an exponent, for want of decimals that could hold them."""
-        if self.written and n.source is not None and (text := self.written.get((n.source.name, n.at))):
+        if written and n.source is not None and (text := written.get((n.source.name, n.at))):
             return text if text.strip("-").replace(".", "", 1).isdigit() else f"({text})"
         if n.exact:
             exact = self.exact(n.value if n.source is None else float(str(n.source.value[n.at])))

@@ -180,7 +180,7 @@ def test_json_without_a_folder_is_a_line_a_problem(here, capsys):
 
 
 def test_other_formats_need_a_folder(here, capsys, monkeypatch):
-    monkeypatch.setitem(FORMATS, "toy", Format("toy", "data.json"))
+    monkeypatch.setitem(FORMATS, "toy", Format("toy", "data.json", page=False))
     write(here, "a.yaml")
     assert main(["batch", "a.yaml", "-o", "out", "--format", "toy"]) == 0
     assert results(here / "out") == ["a.yaml.toy"]

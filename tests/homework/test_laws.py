@@ -18,7 +18,7 @@ SAMPLES = sorted(path for path in (Path(__file__).parents[2] / "samples").iterdi
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_what_compute_writes_check_marks_all_right(sample, form, tmp_path):
     problem = load(str(sample)).problem
-    result = FORMATS[form].compute(solve(problem), Style())
+    result = FORMATS[form].trace(solve(problem), Style())
     path = tmp_path / f"result.{form}"
     path.write_bytes(result if isinstance(result, bytes) else result.encode())
     report = attn_cli.check(problem, path)

@@ -132,7 +132,7 @@ READERS = {"plain": in_text, "markdown": in_text, "latex": in_latex}
 
 def equations(trace: Trace, form: str) -> list[Equation]:
     style = Style(decimals=DECIMALS, detail="trace", full=True, width=100_000)
-    page = FORMATS[form].compute(trace, style)
+    page = FORMATS[form].trace(trace, style)
     assert isinstance(page, str)
     if form == "markdown":
         page = re.sub(r"\n {3,}(?=\S)", " ", page)  # wrapped lines

@@ -25,7 +25,7 @@ from attn_cli.engine.steps import Trace
 from attn_cli.errors import InputError, UsageError
 from attn_cli.render.data.json import document, plain_value
 from attn_cli.render.derivation import example
-from attn_cli.render.formats import FORMATS, format_of
+from attn_cli.render.formats import FORMATS, format_of, formats_of
 from attn_cli.render.style import Style
 
 X = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]], float)
@@ -36,7 +36,7 @@ def textbook(**changes: Any) -> Trace:
 
 
 def shown(trace: Trace, form: str = "plain", notes: list[Note] | None = None, **style: Any) -> str:
-    result = FORMATS[form].compute(trace, Style(**style), notes)
+    result = FORMATS[form].trace(trace, Style(**style), notes)
     assert isinstance(result, str)
     return result
 
@@ -47,6 +47,14 @@ def test_the_textbook_in_plain_text() -> None:
         == """\
 Textbook
 rows are queries · softmax along each row · √d_k = √4 = 2
+
+Inputs
+X                 W_Q              W_K              W_V
+    1  2  3  4       1  2  3  4       1  2  3  4       1  2  3  4
+x1  1  0  1  0    1  1  0  0  0    1  1  0  0  0    1  1  0  0  0
+x2  0  1  0  1    2  0  1  0  0    2  0  1  0  0    2  0  1  0  0
+x3  1  1  0  0    3  0  0  1  0    3  0  0  1  0    3  0  0  1  0
+                  4  0  0  0  1    4  0  0  0  1    4  0  0  0  1
 
 1 Queries  Q = X·W_Q    2 Keys  K = X·W_K    3 Values  V = X·W_V
     1  2  3  4              1  2  3  4           1  2  3  4
@@ -80,9 +88,9 @@ def test_the_textbook_as_tables() -> None:
         shown(textbook(mask=Mask(causal=True)), "table", only=("scores", "weights"), width=100)
         == """\
 Textbook
-rows are queries · softmax along each row · 1 = may attend · √d_k = √4 = 2
+rows are queries · softmax along each row · causal · √d_k = √4 = 2
 
-1 Scores  S = R + M  M = -∞ where closed, else 0
+1 Scores  S = R + M  M = -∞ where masked, else 0
    │     x1      x2      x3
 ───┼───────────────────────
 x1 │ 1.0000      -∞      -∞
@@ -157,7 +165,7 @@ def test_a_hard_choice_shows_the_comparison_and_the_row_it_copies() -> None:
 def test_a_mask_says_which_cells_it_closed() -> None:
     told = shown(textbook(mask=Mask(causal=True)), detail="trace", only=("scores",))
     assert "S[x1,x1] = R[x1,x1] = 1\n" in told
-    assert "S[x1,x2] = -∞   closed by the mask\n" in told
+    assert "S[x1,x2] = -∞   masked\n" in told
 
 
 def test_a_row_that_may_attend_to_nothing() -> None:
@@ -179,7 +187,7 @@ def test_a_large_trace_says_how_many_cells_follow() -> None:
 def test_chinese_reads_as_chinese() -> None:
     told = shown(textbook(title="", mask=Mask(causal=True)), detail="trace", lang="zh")
     assert told.startswith(
-        "缩放点积注意力（软注意力）\n每行是一个查询 · 沿每行做 Softmax · 1 = 可以关注 · √d_k = √4 = 2\n\n1 查询  Q = X·W_Q\n"
+        "缩放点积注意力（软注意力）\n每行是一个查询 · 沿每行做 Softmax · 因果掩码 · √d_k = √4 = 2\n\n输入\n"
     )
     assert "被掩码屏蔽" in told
     words = set(re.findall(r"[A-Za-z]{4,}", told))
@@ -242,7 +250,7 @@ def test_labels_can_do_nothing_but_be_read(label: str) -> None:
     for detail in ("compute", "trace"):
         told = shown(textbook(tokens=(label, "b", "c"), title=f"T{label}"), "table", detail=detail)
         assert [c for c in told if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c != "\n"] == []
-        assert len({line.count("│") for line in told.splitlines() if line.startswith("b ")}) <= 3
+        assert len({line.count("│") for line in told.splitlines() if line.startswith("b ")}) <= 4
 
 
 @pytest.mark.parametrize("label", ["\ufeffa", "\x9b31m", "a\u2028b", "\u202egnp.exe", "\ufffe", "a\n\nb\n", "👩\u200d👧"])
@@ -255,7 +263,7 @@ def test_unseen_characters_in_labels_survive_in_json_and_svg(label: str) -> None
 
 
 def test_what_is_too_long_to_read_is_still_written_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attn_cli.render.page.READABLE", 3)
+    monkeypatch.setattr("attn_cli.render.walkthrough.READABLE", 3)
     trace = textbook()
     with pytest.raises(UsageError, match="more than anyone reads"):
         shown(trace, "plain")
@@ -462,17 +470,17 @@ def test_the_suffix_tells_the_format() -> None:
 
 
 def test_every_kind_of_problem_can_be_shown_in_every_format(trace: Trace) -> None:
-    for form in FORMATS.values():
+    for form in formats_of("trace").values():
         only = ("weights",) if form.name == "npy" else ()  # which holds one array
-        assert form.compute(trace, Style(detail="trace", lang="zh", width=60, only=only))
-        assert form.compute(trace, Style(width=200, only=only))
+        assert form.trace(trace, Style(detail="trace", lang="zh", width=60, only=only))
+        assert form.trace(trace, Style(width=200, only=only))
 
 
 def test_a_page_that_nobody_could_read_says_where_its_numbers_can_go() -> None:
     trace = solve(Problem(X=np.zeros((600, 1))))
     with pytest.raises(UsageError, match=r"722,400 numbers, more than anyone reads; write them to a \.npz"):
-        FORMATS["plain"].compute(trace, Style())
-    assert FORMATS["plain"].compute(trace, Style(only=("output",)))
+        FORMATS["plain"].trace(trace, Style())
+    assert FORMATS["plain"].trace(trace, Style(only=("output",)))
 
 
 @pytest.mark.parametrize(("columns", "picture"), [(False, ["1  0  0", "1  1  0", "1  1  1"]), (True, ["1  1  1", "0  1  1", "0  0  1"])])
@@ -480,6 +488,6 @@ def test_a_page_that_nobody_could_read_says_where_its_numbers_can_go() -> None:
 def test_a_trace_pictures_who_may_attend_to_whom_in_the_layout_of_the_text(heads: int, columns: bool, picture: list[str]) -> None:
     layout = "columns" if columns else "rows"
     trace = solve(Problem(X=np.eye(3, 2), heads=heads, mask=Mask(causal=True), vectors=layout, tokens=("a", "b", "c")))
-    shown = str(FORMATS["plain"].compute(trace, Style(detail="trace", only=("scores",))))
-    below = shown.split("who may attend to whom: 1 = may attend\n")[1].splitlines()
+    shown = str(FORMATS["plain"].trace(trace, Style(only=("mask",))))
+    below = shown.split("Who attends to whom  M as given\n")[1].splitlines()
     assert [line.strip().split("  ", 1)[1].strip() for line in below[1:4]] == picture

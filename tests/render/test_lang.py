@@ -33,7 +33,7 @@ def test_every_step_score_and_mode_has_a_name(lang: str) -> None:
 
 def test_chinese_is_chinese() -> None:
     same = {key for key, text in catalogue("zh").items() if not re.search("[\u4e00-\u9fff]", text)}
-    assert same == {"mode.gumbel", "mode.sparsemax", "mode.entmax15", "note.other"}
+    assert same == {"compare.disagree", "mode.gumbel", "mode.sparsemax", "mode.entmax15", "note.other"}
 
 
 ROW = {"row": "x1", "number": 1, "head": None}

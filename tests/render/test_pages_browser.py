@@ -47,7 +47,7 @@ const marked = (name) => [...document.querySelectorAll("td." + name)].map((one) 
 def browse(tmp_path: Path, script: str, detail: Any = "compute", scheme: int = 1, **changes: Any) -> Any:
     """What the script returns when it runs in the page."""
     trace = solve(Problem(**{"title": "Textbook", "X": X, "W_Q": np.eye(4), "W_K": np.eye(4), "W_V": np.eye(4), **changes}))
-    page = FORMATS["html"].compute(trace, Style(detail=detail))
+    page = FORMATS["html"].trace(trace, Style(detail=detail))
     assert isinstance(page, str)
     asked = (
         f"<script>{TOOLS}\nconst answer = (() => {{ {script} }})();\ndocument.title = 'answer:' + JSON.stringify(answer);</script></body>"

@@ -14,8 +14,8 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.problem import Problem
 from attn_cli.engine.steps import Trace
-from attn_cli.render.page import page
 from attn_cli.render.style import Style, tex_number
+from attn_cli.render.walkthrough import walkthrough_page
 
 STYLE = Style()
 
@@ -100,7 +100,7 @@ def test_layers_are_worked_out_one_by_one() -> None:
 def test_an_input_keeps_the_form_that_it_was_written_in() -> None:
     step = solve(Problem(X=np.full((1, 1), 1 / 3), W_Q=np.full((1, 1), -2.0), W_K=np.eye(1), W_V=np.eye(1))).step("Q")
     assert Style().worked(step.cell((0, 0)), float(step.value[0, 0])).plain() == "0.33333·(-2) ≈ -0.6667"
-    assert Style(written={("X", (0, 0)): "1/3"}).worked(step.cell((0, 0)), -2 / 3).plain() == "(1/3)·(-2) ≈ -0.6667"
+    assert Style().worked(step.cell((0, 0)), -2 / 3, {("X", (0, 0)): "1/3"}).plain() == "(1/3)·(-2) ≈ -0.6667"
 
 
 def test_tex_numbers() -> None:
@@ -133,7 +133,7 @@ def test_every_shown_equation_holds_to_its_last_digit(trace: Trace) -> None:
     wrong = []
     for detail in (2, 4):
         style = Style(decimals=detail, detail="trace", full=True)
-        for block in page(trace, style).blocks:
+        for block in walkthrough_page(trace, style).blocks:
             for matrix in block.matrices:
                 for line in matrix.worked(full=True)[0]:
                     if line.worked is None or not line.worked.parts:

@@ -1,4 +1,4 @@
-"""CSV, as spreadsheets like it: a matrix with its labels, in full precision.
+"""CSV, as spreadsheets like it: a matrix with its labels, in full precision; of marks, a gradebook.
 
 One matrix stands alone, with an empty corner. Several follow one another, a blank line between them, and above each a
 line that names its step (and, with several heads, the head): `attn check` reads both.
@@ -10,16 +10,23 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from attn_cli.engine.notes import Note
 from attn_cli.engine.steps import Step, Trace
-from attn_cli.render.page import Matrix, Names, page
+from attn_cli.render.data.spreadsheet import Value, sheet
+from attn_cli.render.labels import Names
+from attn_cli.render.page import Matrix
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible
+from attn_cli.render.walkthrough import shown_steps, step_matrices
+
+if TYPE_CHECKING:
+    from attn_cli.homework.report import Failed, Report
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    tables = [(block.step, matrix) for block in page(trace, style, notes, read=False).blocks for matrix in block.matrices]
+def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+    tables = [(step, matrix) for step in shown_steps(trace, style) for matrix in step_matrices(step, trace, style)]
     if len(tables) == 1:
         return "".join(_table(tables[0][1]))
     return "\n".join("".join([line([step.name, *_which(step, matrix, trace)]), *_table(matrix)]) for step, matrix in tables)
@@ -62,3 +69,47 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return "" if math.isnan(value) else "inf" if value > 0 else "-inf"
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+# ------------------------------------------------------------------ a gradebook
+COLUMNS = ("file", "right", "complete", "earned", "possible", "first_wrong_step", "first_wrong_cell", "mistake", "error")
+"""Of a gradebook; one for each step follows."""
+
+
+def report(found: Report | Failed, style: Style) -> str:
+    return reports([found], style)
+
+
+def reports(found: Sequence[Report | Failed], style: Style) -> str:
+    """A row a submission."""
+    from attn_cli.homework.report import Report
+
+    steps = list(dict.fromkeys(step.name for one in found if isinstance(one, Report) for step in one.steps))
+    rows: list[list[Value]] = [[*COLUMNS, *steps], *(_row(one, steps) for one in found)]
+    return sheet(rows, style.decimal, style.bom)
+
+
+def _row(found: Report | Failed, steps: Sequence[str]) -> list[Value]:
+    from attn_cli.homework.report import Failed, tidy
+
+    if isinstance(found, Failed):
+        return [found.file, *[None] * (len(COLUMNS) - 2), found.error, *[None] * len(steps)]
+    marks = marks_of(found)
+    earned = {step.name: tidy(step.points * step.share) for step in found.steps}
+    told = [found.file, *(marks[name] for name in COLUMNS[1:-1]), None]
+    return [*told, *(earned.get(name) for name in steps)]
+
+
+def marks_of(found: Report) -> dict[str, Any]:
+    """What a gradebook says of a submission, by column; a mistake only beside the step that it explains."""
+    first = found.first_wrong
+    mistake = first.mistake if first is not None else None
+    return {
+        "right": found.right,
+        "complete": found.complete,
+        "earned": found.earned,
+        "possible": found.possible,
+        "first_wrong_step": first.name if first is not None else None,
+        "first_wrong_cell": list(first.first_wrong) if first is not None and first.first_wrong else None,
+        "mistake": mistake.code if mistake is not None else None,
+    }

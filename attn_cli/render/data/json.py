@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +15,13 @@ import attn_cli
 from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.notes import Note
 from attn_cli.engine.steps import Trace
-from attn_cli.render.lang import note_text
-from attn_cli.render.page import Formula, default_title, shown_steps, step_title
+from attn_cli.render.lang import note_text, text
+from attn_cli.render.page import Formula
 from attn_cli.render.style import Style
+from attn_cli.render.walkthrough import default_title, shown_steps, step_title
+
+if TYPE_CHECKING:
+    from attn_cli.homework.report import Failed, Report, StepReport
 
 _UNSEEN = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 """Byte-order marks, marks of direction, controls, and bytes of file names that are no text: written as escapes."""
@@ -40,7 +45,7 @@ _text = lru_cache(1024)(encode)
 """The same for a text, of which most stand in result after result."""
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     return laid_out(document(trace, style, notes, _array)) + "\n"
 
 
@@ -81,6 +86,62 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
     return told
 
 
+# ------------------------------------------------------------------ marks
+def report(found: Report | Failed, style: Style) -> str:
+    """What marking found, indented as JSON's readers like it."""
+    return json.dumps(marks(found, style), ensure_ascii=False, indent=1) + "\n"
+
+
+def reports(found: Sequence[Report | Failed], style: Style) -> str:
+    """One line a submission."""
+    return "".join(encode(marks(one, style)) + "\n" for one in found)
+
+
+def marks(found: Report | Failed, style: Style) -> dict[str, Any]:
+    """One submission as JSON's own types."""
+    from attn_cli.homework.report import Failed
+
+    if isinstance(found, Failed):
+        return {"file": found.file, "error": found.error}
+    first = found.first_wrong
+    return {
+        **({"file": found.file} if found.file is not None else {}),
+        "right": found.right,
+        "complete": found.complete,
+        "earned": found.earned,
+        "possible": found.possible,
+        "first_wrong": None if first is None else {"step": first.name, "cell": list(first.first_wrong) if first.first_wrong else None},
+        "steps": [_marked(step, style) for step in found.steps],
+    }
+
+
+def _marked(step: StepReport, style: Style) -> dict[str, Any]:
+    from attn_cli.homework.report import tidy
+
+    one: dict[str, Any] = {"name": step.name, "verdict": step.verdict, "cells": step.cells}
+    if style.answers:
+        one["expected"] = _finite(step.expected)
+    one["mistake"] = None
+    if step.mistake is not None:
+        code = step.mistake.code
+        one["mistake"] = {"code": code, "text": text(f"mistake.{code}", style.lang), "also": list(step.mistake.also)}
+    one["earned"], one["possible"] = tidy(step.points * step.share), tidy(step.points)
+    one["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in step.notes]
+    if step.precision is not None:
+        known = step.precision.finite
+        error, ulps = (step.precision.error, step.precision.ulps) if known else (None, None)
+        one["precision"] = {"dtype": step.precision.dtype, "error": error, "ulps": ulps}
+    return one
+
+
+def _finite(value: Any) -> Any:
+    """Nested lists with null where a number is not finite."""
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return value if math.isfinite(value) else None
+
+
+# ------------------------------------------------------------------ text
 def plain_value(array: Array) -> Any:
     """An array as nested lists, with null where a number is not finite, which JSON cannot write."""
     if all_finite(array):

@@ -10,11 +10,11 @@ import numpy as np
 from attn_cli.engine.notes import Note
 from attn_cli.engine.steps import Trace
 from attn_cli.errors import UsageError
-from attn_cli.render.page import shown_steps
 from attn_cli.render.style import Style
+from attn_cli.render.walkthrough import shown_steps
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> bytes:
+def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> bytes:
     shown = shown_steps(trace, style)
     if len(shown) != 1:
         raise UsageError("an NPY file holds one array: name a step with --only, as in --only output (NPZ holds them all)")

@@ -14,7 +14,7 @@ from attn_cli.render.data.json import document
 from attn_cli.render.style import Style
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
+def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     told = document(trace, style, notes, lambda array: array.tolist())  # YAML can write -∞
     return laid_out(told)
 

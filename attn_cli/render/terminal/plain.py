@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
-from attn_cli.render.page import page
-from attn_cli.render.style import Style
-from attn_cli.render.terminal import layout
+from attn_cli.render.page import Page
+from attn_cli.render.terminal.grid import Skin
+from attn_cli.render.terminal.layout import joined, laid_out
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return layout.joined(layout.walkthrough(page(trace, style, notes), layout.Skin()))
+def draw(page: Page) -> str:
+    return joined(laid_out(page, Skin()))

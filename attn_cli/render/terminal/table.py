@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
-from attn_cli.render.page import page
-from attn_cli.render.style import Style
-from attn_cli.render.terminal import layout
+from attn_cli.render.page import Page
+from attn_cli.render.terminal.grid import Row, Skin
+from attn_cli.render.terminal.layout import joined, laid_out
 
 LOOK = {
     "title": "bold",
-    "conventions": "dim",
+    "conventions": "",
     "number_of_step": "bold cyan",
     "step": "bold",
     "formula": "italic",
-    "numbers": "dim",
+    "numbers": "",
     "caption": "italic",
     "label": "cyan",
     "rule": "dim",
-    "sum": "dim",
+    "sum": "",
     "zero": "dim",
-    "remark": "dim",
+    "remark": "",
     "name": "cyan",
     "right": "green",
     "rounded": "green",
     "carried": "yellow",
     "wrong": "bold red",
-    "missing": "dim",
+    "missing": "",
     "chosen": "bold black on #ff9800",
     "shade0": "",
     "shade1": "",
@@ -43,12 +41,12 @@ LOOK = {
 """How each role looks. Shades set both colours and gain in strength, so that they read alike on dark and light terminals."""
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    rows = layout.walkthrough(page(trace, style, notes), layout.Skin(rules=True, bars=True))
-    return colored(rows) if style.color else layout.joined(rows)
+def draw(page: Page) -> str:
+    rows = laid_out(page, Skin(rules=True, bars=True))
+    return colored(rows) if page.style.color else joined(rows)
 
 
-def colored(rows: Iterable[layout.Row]) -> str:
+def colored(rows: Iterable[Row]) -> str:
     """The words in colour. Rich finds out how many colours the terminal has; words are never read as markup."""
     from io import StringIO
 

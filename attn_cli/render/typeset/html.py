@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from importlib import resources
 
-from attn_cli.engine.expression import Num, Origin
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
+from attn_cli.engine.expression import Num
+from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
-from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Names, Page, page
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Page, Paragraph
+from attn_cli.render.style import Cell
 from attn_cli.render.terminal.text import visible, width
 
 EMBEDDED = 3000
@@ -30,11 +29,10 @@ Source = tuple[str, Cell]
 """The name of a step or input, and which of its matrices."""
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    shown = page(trace, style, notes)
-    title = told(shown.title)
+def draw(page: Page) -> str:
+    title = told(page.title)
     return f"""<!DOCTYPE html>
-<html lang="{"zh-CN" if style.lang == "zh" else "en"}">
+<html lang="{"zh-CN" if page.style.lang == "zh" else "en"}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -47,7 +45,7 @@ body.page {{ margin: 0; }}
 </head>
 <body class="page">
 <main class="attn">
-{_Sheet(shown).html()}
+{_Sheet(page).html()}
 <p class="told" aria-hidden="true" hidden></p>
 <script>
 {_file("html.js")}</script>
@@ -76,25 +74,33 @@ class _Sheet:
 
     def __init__(self, shown: Page):
         self.page, self.style, self.lang = shown, shown.style, shown.style.lang
-        self.names = Names(shown.trace)
-        steps = [(block.name, matrix.prefix) for block in shown.blocks for matrix in block.matrices]
+        self.names = None if shown.trace is None else Names(shown.trace)
+        steps = [(matrix.source or block.name, matrix.prefix) for block in shown.blocks for matrix in block.matrices]
         self.ids: dict[Source, str] = {step: f"t{i}" for i, step in enumerate(steps)}
-        self.inputs: dict[str, Origin] = {}
-        self.whole = self.style.full or sum(block.step.value.size for block in shown.blocks) <= EMBEDDED
+        self.count = sum(matrix.value.size for block in shown.blocks if block.step is not None for matrix in block.matrices)
+        self.whole = self.style.full or self.count <= EMBEDDED
 
     def html(self) -> str:
-        head = [
-            f"<h1>{told(self.page.title)}</h1>",
-            f'<p class="conventions">{" · ".join(map(self._convention, self.page.conventions))}</p>',
-        ]
+        head = [f"<h1>{told(self.page.title)}</h1>"]
+        if self.page.conventions:
+            head.append(f'<p class="conventions">{" · ".join(map(self._convention, self.page.conventions))}</p>')
+        head += [part for paragraph in self.page.lead for part in self._said(paragraph)]
         if self.style.cells:
             return "\n".join([*head, *self._derivations(), *self._notes()])
         body = [part for block in self.page.blocks for part in self._block(block)]
-        hint = f'<p class="hint">{escape(text("hint", self.lang))}</p>'
+        hint = f'<p class="hint">{escape(text("hint", self.lang))}</p>' if self.names is not None else ""
         if not self.whole:
-            count = sum(block.step.value.size for block in self.page.blocks)
-            hint += f'\n<p class="hint">{escape(text("not_all", self.lang, count=count, shown=LINES))}</p>'
-        return "\n".join([*head, hint, f'<div class="steps {self.style.detail}">', *self._inputs(), *body, *self._notes(), "</div>"])
+            hint += f'\n<p class="hint">{escape(text("not_all", self.lang, count=self.count, shown=LINES))}</p>'
+        return "\n".join([*head, hint, f'<div class="steps {self.style.detail}">', *body, *self._notes(), "</div>"])
+
+    def _said(self, paragraph: Paragraph) -> Iterator[str]:
+        """A sentence, and its worked lines."""
+        if paragraph.text:
+            yield f'<p class="said {paragraph.role}">{told(paragraph.text)}</p>'
+        if paragraph.lines:
+            yield '<ol class="worked">'
+            yield from (f"<li>{self._line(line)}</li>" for line in paragraph.lines)
+            yield "</ol>"
 
     def _convention(self, part: str) -> str:
         return formula(part) if part.startswith("√") else told(part)
@@ -106,31 +112,37 @@ class _Sheet:
 
     # -------------------------------------------------------------- steps
     def _block(self, block: Block) -> Iterator[str]:
-        title = block.title[:1].upper() + block.title[1:]
-        asides = [*map(formula, block.formula.with_numbers()), *map(formula, block.formula.where())]
+        formula_ = f' <span class="formula">{formula(block.formula.plain())}</span>' if block.formula else ""
+        aside = f' <span class="points">{told(block.aside)}</span>' if block.aside else ""
+        sign = f'<span class="{block.verdict or "number"}">{block.sign}</span> ' if block.sign else ""
         yield f'<section id="{block.name}">'
-        made = f'<span class="formula">{formula(block.formula.plain())}</span>'
-        yield f'<h2><span class="number">{block.number}</span> {told(title)} {made}</h2>'
-        if asides:
+        yield f"<h2>{sign}{told(block.heading)}{aside}{formula_}</h2>"
+        if block.formula and (asides := [*map(formula, block.formula.with_numbers()), *map(formula, block.formula.where())]):
             yield f'<p class="aside">{" · ".join(asides)}</p>'
-        yield '<div class="figures">'
-        for matrix in block.matrices:
-            yield from self._figure(block, matrix)
-        yield "</div></section>"
+        for paragraph in block.before:
+            yield from self._said(paragraph)
+        if block.matrices:
+            yield '<div class="figures">'
+            for matrix in block.matrices:
+                yield from self._figure(block, matrix)
+            yield "</div>"
+        for paragraph in block.after:
+            yield from self._said(paragraph)
+        yield "</section>"
 
     def _figure(self, block: Block, matrix: Matrix) -> Iterator[str]:
-        table = self.ids[block.name, matrix.prefix]
+        table = self.ids[matrix.source or block.name, matrix.prefix]
         lines, rest = matrix.worked(self.whole)
-        vector = len(block.step.kind.axes) == 1  # shown as one column, or as one row
+        columns = block.step is not None and block.step.columns
+        vector = block.step is not None and len(block.step.kind.axes) == 1  # shown as one column, or as one row
         own = {line.at: f"{table}-{i}" for i, line in enumerate(lines)}
         from_ = {line.at: self._from(line) for line in lines if line.worked is not None}
         if vector:
-            own, from_ = (
-                {(*at[:-1], *((0, at[-1]) if block.step.columns else (at[-1], 0))): v for at, v in d.items()} for d in (own, from_)
-            )
+            own, from_ = ({(*at[:-1], *((0, at[-1]) if columns else (at[-1], 0))): v for at, v in d.items()} for d in (own, from_))
         caption = f"{block.symbol}, {matrix.caption}" if matrix.caption else f"{block.symbol}: {block.title}"
+        shown = formula(matrix.caption) if matrix.source else told(caption)
         yield "<figure>"
-        yield from _table(table, caption, matrix, lambda at: own.get(at, ""), lambda at: from_.get(at, ""), block.step.columns)
+        yield from _table(table, shown, matrix, lambda at: own.get(at, ""), lambda at: from_.get(at, ""), columns)
         if lines:
             yield f"<details{' open' if self.style.detail == 'trace' else ''}><summary>{escape(text('arithmetic', self.lang))}</summary>"
             widths = [n for n in (width(line.name.plain()) for line in lines) if n <= NAME]
@@ -161,7 +173,7 @@ class _Sheet:
 
     def _places(self, n: Num) -> Iterator[tuple[str, int, int]]:
         """Where a number stands; where its step is not shown (exponentials, as a rule), what it was made of."""
-        place, step = self._place(n), self.names.step_of(n)
+        place, step = self._place(n), self.names.step_of(n) if self.names else None
         if place is not None:
             yield place
         elif step is not None and not step.given:
@@ -169,66 +181,23 @@ class _Sheet:
                 yield from self._places(inner)
 
     def _place(self, n: Num) -> tuple[str, int, int] | None:
-        source, step = n.source, self.names.step_of(n)
-        if source is None:
+        source, step = n.source, self.names.step_of(n) if self.names else None
+        if source is None or self.names is None:
             return None
+        name, at = (source.name, n.at) if step is None else (step.name, step.row_cell(n.at))
         if step is None:
-            if source.operation is not None or not source.name or source.value.ndim > 2:
-                return None
-            self.inputs.setdefault(source.name, source)
-            table = self.ids.setdefault((source.name, ()), f"i{len(self.inputs)}")
-            at = n.at if len(n.at) == 2 else (0, *n.at)
-            turn = self.names.columns and source.value.ndim == 2 and getattr(source.expr, "flips", True)
-            return (table, at[-1], at[-2]) if turn else (table, at[-2], at[-1])
-        at = step.row_cell(n.at)
-        if len(step.kind.axes) == 1:
-            prefix, at = at[:-1], ((0, at[-1]) if step.columns else (at[-1], 0))
-        else:
-            prefix, at = at[:-2], at[-2:]
-        found = self.ids.get((step.name, prefix))
-        return None if found is None else (found, at[0], at[1])
-
-    # -------------------------------------------------------------- inputs
-    def _inputs(self) -> Iterator[str]:
-        """The given matrices that the arithmetic speaks of."""
-        if not self.inputs:
-            return
-        yield f"<section><h2>{escape(text('inputs', self.lang))}</h2>"
-        yield '<div class="figures">'
-        for name, source in self.inputs.items():
-            value = source.value if source.value.ndim == 2 else source.value[None, :]
-
-            def number(i: int, j: int, source: Origin = source) -> Num:
-                at = (i, j) if source.value.ndim == 2 else (j,)
-                return Num(value=float(source.value[at]), exact=True, source=source, at=at)
-
-            texts = [[self.style.written.get((name, n.at)) or self.style.exact(n.value) for n in row] for row in
-                     ([number(i, j) for j in range(value.shape[1])] for i in range(value.shape[0]))]  # fmt: skip
-            first = self.names.of(number(0, 0))
-            symbol = first.symbol if first else name
-            rows = tuple(self._label(number(i, 0), 0, value.ndim) for i in range(value.shape[0]))
-            columns = tuple(self._label(number(0, j), 1, value.ndim) for j in range(value.shape[1]))
-            if self.names.columns and source.value.ndim == 2 and getattr(source.expr, "flips", True):
-                value, texts, rows, columns = value.T, [list(row) for row in zip(*texts, strict=True)], columns, rows
-            matrix = Matrix("", value, texts, rows, columns, None, False, lambda: iter(()))
-            yield "<figure>"
-            yield from _table(self.ids[name, ()], symbol, matrix, lambda at: "", lambda at: "", False, formula(symbol))
-            yield "</figure>"
-        yield "</div></section>"
-
-    def _label(self, n: Num, axis: int, ndim: int) -> str:
-        name = self.names.of(n)
-        places = name.places if name else ()
-        if len(places) < 2:
-            return " " if axis == 0 else (places[0] if places else " ")
-        turned = self.names.columns and getattr(n.source.expr if n.source else None, "flips", True)
-        return places[-1 - axis] if turned else places[-2 + axis]
+            turned = self.names.columns and len(at) > 1 and getattr(source.expr, "flips", True)
+            at = (*at[:-2], at[-1], at[-2]) if turned else at if len(at) > 1 else (0, *at)
+        elif len(step.kind.axes) == 1:
+            at = (*at[:-1], 0, at[-1]) if step.columns else (*at, 0)
+        found = self.ids.get((name, at[:-2]))
+        return None if found is None or len(at) < 2 else (found, at[-2], at[-1])
 
     # -------------------------------------------------------------- one cell, down to the inputs
     def _derivations(self) -> Iterator[str]:
         from attn_cli.render.derivation import derivations
 
-        for one in derivations(self.page.trace, self.style):
+        for one in derivations(self.page.trace, self.style) if self.page.trace is not None else ():
             nodes, rest = one.shown()
             yield '<section><ol class="tree">'
             yield from (f'<li style="--depth:{depth}">{self._line(node.line)}</li>' for depth, node in nodes)
@@ -254,13 +223,13 @@ Look = Callable[[Cell], str]
 """Tells something about the cell that is shown at a place of a step, or about a whole row at a shorter one."""
 
 
-def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, turned: bool, title: str = "") -> Iterator[str]:
+def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, turned: bool) -> Iterator[str]:
     """A grid that arrow keys walk. `line` names the worked line of a cell, `source` where its numbers stand."""
     margin = matrix.margin
     beside = margin if margin and margin.along == "rows" else None
     head = "".join(f'<th scope="col">{told(label)}</th>' for label in (*matrix.columns, *([beside.title] if beside else [])))
     yield f'<div class="scroll"><table role="grid" aria-readonly="true" data-id="{table}">'
-    yield f"<caption{'' if title or matrix.caption else ' class=heard'}>{title or told(caption)}</caption>"
+    yield f"<caption{'' if matrix.caption else ' class=heard'}>{caption}</caption>"
     yield f"<thead><tr><th></th>{head}</tr></thead>"
     yield "<tbody>"
     for i, label in enumerate(matrix.rows):
@@ -272,7 +241,8 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
             cells.append(_cell(number, own, source(at), matrix, i, j))
         if beside:
             cells.append(_margin(beside, i, line((*matrix.prefix, i))))
-        yield f'<tr><th scope="row">{told(label)}</th>{"".join(cells)}</tr>'
+        shown = f'<a href="{escape(matrix.links[i])}">{told(label)}</a>' if matrix.links and matrix.links[i] else told(label)
+        yield f'<tr><th scope="row">{shown}</th>{"".join(cells)}</tr>'
     if margin and not beside:
         cells = [_margin(margin, j, line((*matrix.prefix, j))) for j in range(len(matrix.columns))]
         yield f'<tr><th scope="row">{told(margin.title)}</th>{"".join(cells)}</tr>'
@@ -281,13 +251,18 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
 
 def _cell(number: str, line: str, source: str, matrix: Matrix, i: int, j: int) -> str:
     value = float(matrix.value[i, j])
-    classes = ["heat"] if matrix.shaded else ["closed"] if math.isinf(value) else []
+    verdict = matrix.marks.verdicts[i][j] if matrix.marks else ""
+    look = verdict or ("heat" if matrix.shaded else "masked" if math.isinf(value) else "")
     parts = ['tabindex="0"'] if i == j == 0 else []
-    parts += [f'class="{classes[0]}"'] if classes else []
-    parts += [f'style="--w:{value:.3g}"'] if matrix.shaded else []
+    parts += [f'class="{look}"'] if look else []
+    parts += [f'style="--w:{value:.3g}"'] if look == "heat" else []
     parts += [f'aria-describedby="{line}"'] if line else []
     parts += [f'data-from="{source}"'] if source else []
-    return f"<td{''.join(' ' + part for part in parts)}>{escape(number)}</td>"
+    shown = told(number) if number else ""
+    if matrix.marks is not None and verdict:
+        right = matrix.marks.right[i][j]
+        shown += f' <span class="mark">{matrix.marks.sign(i, j)}</span>' + (f'<span class="exact">{escape(right)}</span>' if right else "")
+    return f"<td{''.join(' ' + part for part in parts)}>{shown}</td>"
 
 
 def _margin(margin: Margin, i: int, line: str) -> str:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
-from attn_cli.render.page import Block, Line, Matrix, Page, page
+from attn_cli.render.page import Block, Formula, Line, Matrix, Page, Paragraph
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible, width
 from attn_cli.render.typeset.tex import equation, escaped, prose, root
@@ -41,9 +39,9 @@ BODY = r"""\setlength{\parindent}{0pt}
 """
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    body = "\n".join(_page(page(trace, style, notes))) + "\n"
-    if not style.standalone:
+def draw(page: Page) -> str:
+    body = "\n".join(_lines(page)) + "\n"
+    if not page.style.standalone:
         return "% needs \\usepackage{amsmath}; attn --standalone makes a whole document\n" + body
     engine = "xelatex" if any(_foreign(c) for c in body) else "pdflatex"
     chinese = CHINESE if any(unicodedata.east_asian_width(c) in "WF" for c in body) else ""
@@ -55,10 +53,12 @@ def _foreign(c: str) -> bool:
     return ord(c) > 0x17F
 
 
-def _page(shown: Page) -> Iterator[str]:
+def _lines(shown: Page) -> Iterator[str]:
     style = shown.style
     yield rf"\section*{{{prose(shown.title)}}}"
     yield " \\textperiodcentered{} ".join(f"${math}$" if (math := root(part)) else prose(part) for part in shown.conventions)
+    for paragraph in shown.lead:
+        yield from _said(paragraph, style)
     if style.cells:
         yield from _derivations(shown)
     else:
@@ -74,20 +74,37 @@ def _page(shown: Page) -> Iterator[str]:
 
 
 def _block(block: Block, style: Style) -> Iterator[str]:
-    title = block.title[:1].upper() + block.title[1:]
     yield ""
-    yield rf"\subsection*{{{block.number}\quad {prose(title)}}}"
-    formula = block.formula
+    sign = rf"{prose(block.sign)}\quad " if block.sign else ""
+    aside = rf" \textperiodcentered{{}} {prose(block.aside)}" if block.aside else ""
+    yield rf"\subsection*{{{sign}{prose(block.heading)}{aside}}}"
+    if block.formula is not None:
+        yield from _formula(block.formula)
+    for paragraph in block.before:
+        yield from _said(paragraph, style)
+    for matrix in block.matrices:
+        yield from _matrix(matrix, style)
+    for paragraph in block.after:
+        yield from _said(paragraph, style)
+
+
+def _formula(formula: Formula) -> Iterator[str]:
     if formula.expr is None:
         yield prose(formula.plain())
     else:
         told = r",\qquad ".join([formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()])
         yield rf"\[ {told} \]"
     if formula.masked:
-        yield prose(text("mask", style.lang))
+        yield prose(text("mask", formula.lang))
         yield ""
-    for matrix in (*block.masks, *block.matrices):
-        yield from _matrix(matrix, style)
+
+
+def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
+    """A sentence, and its worked lines."""
+    if paragraph.text:
+        yield ""
+        yield prose(paragraph.text)
+    yield from _arithmetic(paragraph.lines, style)
 
 
 # ------------------------------------------------------------------ matrices
@@ -108,14 +125,15 @@ def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
 
 def _blocks(matrix: Matrix) -> Iterator[tuple[int, int]]:
     """Where each block of columns starts and ends: a table wider than the page is split."""
-    widths = [max([*(len(row[j]) for row in matrix.texts), _label_width(matrix, j)]) + 2 for j in range(len(matrix.columns))]
+    wide = 2 + (0 if matrix.marks is None else 3 + max((len(told) for row in matrix.marks.right for told in row), default=0))
+    widths = [max([*(len(row[j]) for row in matrix.texts), _label_width(matrix, j)]) + wide for j in range(len(matrix.columns))]
     room = WIDE - max((width(visible(row)) for row in matrix.rows), default=0) - 8
     first, used = 0, 0
-    for j, wide in enumerate(widths):
-        if j > first and used + wide > room:
+    for j, cells in enumerate(widths):
+        if j > first and used + cells > room:
             yield first, j
             first, used = j, 0
-        used += wide
+        used += cells
     yield first, len(widths)
 
 
@@ -132,7 +150,7 @@ def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
     head = ["", *map(escaped, matrix.columns[first:last]), *([_title(beside.title)] if beside else [])]
     yield rf"{' & '.join(head)} \\ \hline"
     for i, row in enumerate(matrix.rows):
-        cells = [escaped(row), *map(_number, matrix.texts[i][first:last])]
+        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last))]
         if beside:
             cells.append(_number(beside.texts[i]) if beside.numbers else escaped(beside.texts[i]))
         yield rf"{' & '.join(cells)} \\"
@@ -140,6 +158,15 @@ def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
         texts = below.texts[first:last]
         yield rf"\hline {' & '.join([_title(below.title), *map(_number if below.numbers else escaped, texts)])} \\"
     yield r"\end{tabular}"
+
+
+def _cell(matrix: Matrix, i: int, j: int) -> str:
+    """A number; one that was marked with its sign and the number as it should be."""
+    told = matrix.texts[i][j]
+    if matrix.marks is None:
+        return _number(told)
+    right = matrix.marks.right[i][j]
+    return " ".join([escaped(told) if told else "", escaped(matrix.marks.sign(i, j)), *([_number(right)] if right else [])]).strip()
 
 
 def _title(told: str) -> str:

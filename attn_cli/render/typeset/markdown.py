@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
 from attn_cli.render.lang import text
-from attn_cli.render.page import Block, Matrix, Page, page
+from attn_cli.render.page import Block, Formula, Line, Matrix, Page, Paragraph
 from attn_cli.render.style import Style
 from attn_cli.render.terminal import layout
+from attn_cli.render.terminal.grid import Skin
 from attn_cli.render.terminal.text import common_width, left, right, visible
 from attn_cli.render.typeset.tex import root
 
@@ -22,17 +21,20 @@ WIDE = 96
 """Worked lines wrap beyond so many characters."""
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    return "\n\n".join(_page(page(trace, style, notes))) + "\n"
+def draw(page: Page) -> str:
+    return "\n\n".join(_paragraphs(page)) + "\n"
 
 
-def _page(shown: Page) -> Iterator[str]:
+def _paragraphs(shown: Page) -> Iterator[str]:
     """Its paragraphs."""
     style = shown.style
     yield f"# {escaped(shown.title)}"
-    yield " · ".join(f"${math}$" if (math := root(part)) else escaped(part) for part in shown.conventions)
+    if shown.conventions:
+        yield " · ".join(f"${math}$" if (math := root(part)) else escaped(part) for part in shown.conventions)
+    for paragraph in shown.lead:
+        yield from _said(paragraph, style)
     if style.cells:
-        rows = list(layout.walkthrough(shown, layout.Skin()))
+        rows = list(layout.laid_out(shown, Skin()))
         start = next((i for i, row in enumerate(rows) if not row), 0)
         yield _fenced(layout.joined(rows[start + 1 :]).rstrip("\n"))
     else:
@@ -44,30 +46,57 @@ def _page(shown: Page) -> Iterator[str]:
 
 
 def _block(block: Block, style: Style) -> Iterator[str]:
-    title, formula = block.title[:1].upper() + block.title[1:], block.formula
-    given = formula.expr is None
-    yield f"## {block.number}. {escaped(title)}" + (f" ({escaped(formula.plain())})" if given else f": ${_math(formula.tex())}$")
-    told = [f"${_math(one)}$" for one in (*formula.where_tex(), *formula.with_numbers_tex())]
-    if formula.masked:
-        told.append(escaped(text("mask", style.lang)))
+    sign = f"{block.sign}{'' if block.verdict else '.'} " if block.sign else ""
+    aside = f" · {escaped(block.aside)}" if block.aside else ""
+    yield f"## {sign}{escaped(block.heading)}{aside}{_heading(block.formula)}"
+    told = _asides(block.formula) if block.formula else []
     if told:
         yield ", ".join(told)
-    for matrix in (*block.masks, *block.matrices):
+    for paragraph in block.before:
+        yield from _said(paragraph, style)
+    for matrix in block.matrices:
         if matrix.caption:
             yield f"*{escaped(matrix.caption)}*"
         yield "\n".join(_table(matrix))
         if style.detail == "trace":
             lines, rest = matrix.worked(style.full)
             if lines:
-                yield _fenced(layout.joined(layout.worked_lines(lines, style, WIDE)).rstrip("\n"))
+                yield _worked(lines, style)
             if rest:
                 yield escaped(text("more_cells", style.lang, count=rest))
+    for paragraph in block.after:
+        yield from _said(paragraph, style)
+
+
+def _heading(formula: Formula | None) -> str:
+    """What stands in a heading beside the title."""
+    if formula is None:
+        return ""
+    return f" ({escaped(formula.plain())})" if formula.expr is None else f": ${_math(formula.tex())}$"
+
+
+def _asides(formula: Formula) -> list[str]:
+    told = [f"${_math(one)}$" for one in (*formula.where_tex(), *formula.with_numbers_tex())]
+    return [*told, escaped(text("mask", formula.lang))] if formula.masked else told
+
+
+def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
+    """A sentence, and its worked lines."""
+    if paragraph.text:
+        told = escaped(paragraph.text)
+        yield f"**{told}**" if paragraph.role == "title" else told
+    if paragraph.lines:
+        yield _worked(paragraph.lines, style)
+
+
+def _worked(lines: Sequence[Line], style: Style) -> str:
+    return _fenced(layout.joined(layout.worked_lines(lines, style, WIDE)).rstrip("\n"))
 
 
 def _table(matrix: Matrix) -> Iterator[str]:
     """A pipe table, its columns padded so that it reads well raw."""
     margin = matrix.margin
-    rows = [["", *matrix.columns], *([label, *texts] for label, texts in zip(matrix.rows, matrix.texts, strict=True))]
+    rows = [["", *matrix.columns], *([label, *_cells(matrix, i)] for i, label in enumerate(matrix.rows))]
     align = [left, *([right] * len(matrix.columns))]
     if margin and margin.along == "rows":
         for row, told in zip(rows, (margin.title, *margin.texts), strict=True):
@@ -83,6 +112,14 @@ def _table(matrix: Matrix) -> Iterator[str]:
         yield f"| {' | '.join(fit(cell, w) for cell, w, fit in zip(row, widths, align, strict=True))} |"
         if not i:
             yield f"| {' | '.join(ruled)} |"
+
+
+def _cells(matrix: Matrix, i: int) -> list[str]:
+    """The numbers of a row, each with its mark and the number as it should be."""
+    if matrix.marks is None:
+        return matrix.texts[i]
+    marks = matrix.marks
+    return [f"{told} {marks.sign(i, j)} {marks.right[i][j]}".strip() for j, told in enumerate(matrix.texts[i])]
 
 
 def escaped(told: str) -> str:

@@ -1,4 +1,4 @@
-"""SVG. Of a result, a heat map: the weights, or the steps that `--only` names. Of a trace, the page itself as a terminal shows it.
+"""SVG. Of a result, a heat map: the weights, or the steps that `--only` names. Of a trace and of a report, the page as a terminal shows it.
 
 Both bring a background of their own, so that they look the same on light and dark pages. Widths of text are estimated
 in cells of a fixed-width font, and each word is fitted to its cells, whatever font the reader has.
@@ -7,15 +7,13 @@ in cells of a fixed-width font, and each word is fitted to its cells, whatever f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import NamedTuple
 
-from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
-from attn_cli.render.page import Block, Matrix, Page, page
-from attn_cli.render.style import Style
+from attn_cli.render.page import Block, Matrix, Page
 from attn_cli.render.terminal import layout
+from attn_cli.render.terminal.grid import Row, Skin
 from attn_cli.render.terminal.text import shortened, visible, width
 
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', monospace"
@@ -24,11 +22,9 @@ CELL = 7.23
 """How wide a character of the fixed-width font is at 12 pixels."""
 
 
-def render(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    shown = page(trace, style, notes)
-    if style.detail == "trace" or style.cells:
-        return _screen(shown)
-    return _maps(shown)
+def draw(page: Page) -> str:
+    maps = page.style.detail == "compute" and not page.style.cells and not page.lead
+    return _maps(page) if maps else _screen(page)
 
 
 class Box(NamedTuple):
@@ -63,9 +59,7 @@ LONGEST = 32
 
 def _maps(shown: Page) -> str:
     """A heat map a matrix; those of several heads side by side."""
-    blocks = shown.blocks
-    if not shown.style.only:
-        blocks = tuple(b for b in blocks if b.name == "weights")
+    blocks = [b for b in shown.blocks if shown.style.only or b.name == "weights"]
     x, y, wide = float(EDGE), float(EDGE), 0.0
     parts = [_text(x, y + 14, shown.title, font_size=17, font_weight=600, fill=INK)]
     wide = max(wide, EDGE * 2 + width(visible(shown.title)) * 9.6)
@@ -74,7 +68,7 @@ def _maps(shown: Page) -> str:
     wide = max(wide, EDGE * 2 + width(told) * 6.6)
     y += 50
     for block in blocks:
-        heading = f"{block.title[:1].upper()}{block.title[1:]}  {block.formula.plain()}"
+        heading = f"{block.heading}  {block.formula.plain()}" if block.formula else block.heading
         parts.append(_text(x, y + 18, heading, font_size=14, font_weight=600, fill=INK))
         wide = max(wide, EDGE * 2 + width(heading) * 8)
         y += 34
@@ -150,15 +144,20 @@ INKS = {
     "name": "#4cc9d6",
     "zero": "#8a909b",
     "remark": "#9aa0aa",
+    "right": "#6fcf73",
+    "rounded": "#6fcf73",
+    "carried": "#f2c14e",
+    "wrong": "#ff8a80",
+    "missing": "#c3c7cf",
 }
-TEXT, BOLD = "#e4e6ea", ("title", "step", "number_of_step", "chosen")
+TEXT, BOLD = "#e4e6ea", ("title", "step", "number_of_step", "chosen", "wrong")
 LINE, SIZE = 20.0, 14.0
 STEP = SIZE * 0.602
 
 
 def _screen(shown: Page) -> str:
     """A window with the page in it, a word in the colour of its role; weights are shaded."""
-    rows = list(layout.walkthrough(shown, layout.Skin(rules=True)))
+    rows = list(layout.laid_out(shown, Skin(rules=True)))
     across = max(map(layout.size, rows), default=0)
     parts = [f'<path d="M0 36V8a8 8 0 0 1 8-8h{across * STEP + 24:.0f}a8 8 0 0 1 8 8v28z" fill="{BAR}"/>']
     parts += [f'<circle cx="{20 + 18 * i}" cy="18" r="6" fill="{c}"/>' for i, c in enumerate(("#ff5f57", "#febc2e", "#28c840"))]
@@ -169,7 +168,7 @@ def _screen(shown: Page) -> str:
     return _document(across * STEP + 40, 46 + len(rows) * LINE + 14, shown.title, SCREEN, parts)
 
 
-def _row(row: layout.Row, x: float, y: float) -> Iterator[str]:
+def _row(row: Row, x: float, y: float) -> Iterator[str]:
     for word, role in row:
         wide = width(word) * STEP
         if role.startswith("shade") and role != "shade0" and word.strip():

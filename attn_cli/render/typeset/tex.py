@@ -64,6 +64,8 @@ SYMBOLS = {
     "×": "times",
     "∘": "circ",
     "‖": "Vert",
+    "✓": "checkmark",
+    "✗": "times",
     "▁": "_",
     "λ": "lambda",
     "Λ": "Lambda",
