@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.exercise_sheet import formula, named
+from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
-from attn_cli.render.page import Names, step_title
 from attn_cli.render.style import Style
+from attn_cli.render.walkthrough import step_title
 
 if TYPE_CHECKING:
     from attn_cli.homework.drill import Question, Reply

@@ -12,11 +12,12 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.problem import KEYS, Problem
 from attn_cli.engine.steps import Step, Trace, turned
+from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
-from attn_cli.render.page import Names, step_title
 from attn_cli.render.sheet import ROOM, Sheet, Table, written
 from attn_cli.render.style import Style
 from attn_cli.render.typeset.latex import BODY, PREAMBLE
+from attn_cli.render.walkthrough import step_title
 
 if TYPE_CHECKING:
     from attn_cli.homework.exercises import Exercise

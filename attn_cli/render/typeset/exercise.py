@@ -14,10 +14,11 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Step
 from attn_cli.render.data import json
 from attn_cli.render.exercise_sheet import conventions, formula, inputs, named, parts
+from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
-from attn_cli.render.page import Names, step_title
 from attn_cli.render.style import Style
 from attn_cli.render.typeset.html import told
+from attn_cli.render.walkthrough import step_title
 
 if TYPE_CHECKING:
     from attn_cli.homework.exercises import Exercise, Slip
