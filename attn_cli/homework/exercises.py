@@ -180,16 +180,17 @@ def easy(trace: Trace) -> bool:
 def audit(problem: Problem, decimals: int, steps: Sequence[str], grad: bool) -> list[tuple[Hidden, str]]:
     """The mistakes that a problem cannot reveal, each with the reason, a key of the sentences under `audit.`"""
     trace = work_for(problem, ["dO"]) if grad else worked(problem)
-    return [(hidden, reason(hidden, trace)) for hidden in hidden_mistakes(trace, decimals, steps)]
+    names = [trace.step(name).name for name in steps] or [step.name for step in trace]
+    return [(hidden, reason(hidden, trace, names)) for hidden in hidden_mistakes(trace, decimals, names)]
 
 
-def reason(hidden: Hidden, trace: Trace) -> str:
+def reason(hidden: Hidden, trace: Trace, asked: Sequence[str]) -> str:
     """Why a mistake does not show: what in the problem hides it, else how it is hidden."""
     if hidden.why == "same_numbers":
         for name, (codes, holds) in REASONS.items():
             if (not codes or hidden.code in codes) and holds(trace):
                 return name
-    elif hidden.why == "too_few_digits" and saturated(trace):
+    elif saturated(trace) and any(name in asked for name in AFTER_SCORES) and not any(name in AFTER_SCORES for name in hidden.steps):
         return "saturated"
     return hidden.why
 
@@ -221,6 +222,10 @@ def _symmetric(trace: Trace) -> bool:
 def _symmetric_weights(trace: Trace) -> bool:
     a = trace.step("weights").made.value
     return a.shape[-1] == a.shape[-2] and bool(np.allclose(a, a.swapaxes(-1, -2), atol=1e-12))
+
+
+AFTER_SCORES = ("weights", "heads", "concat", "output")
+"""Steps in which a saturated softmax hides what was done to the scores."""
 
 
 def saturated(trace: Trace) -> bool:

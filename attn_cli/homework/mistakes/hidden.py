@@ -62,7 +62,7 @@ def _hidden(truth: Trace, variant: Variant, asked: Sequence[str], unit: float) -
             return None
         if not _alike(ours, theirs, unit):
             return None
-        off = np.abs(np.where(np.isfinite(ours), theirs - ours, 0.0)).max(initial=0.0)
+        off = np.abs(np.subtract(theirs, ours, out=np.zeros_like(ours), where=np.isfinite(ours))).max(initial=0.0)
         largest, reached = max(largest, float(off)), reached or not near(ours, theirs, 1e-12).all()
     return Hidden(variant.code, TOO_FEW_DIGITS if reached else NOT_ASKED, touched, largest)
 
