@@ -18,6 +18,8 @@ from attn_cli.engine.scores import without_noise
 if TYPE_CHECKING:
     from attn_cli.engine.steps import Trace
 
+MANY_ROWS = 8
+"""Rows that may attend to nothing; if raised, more of them get a warning each before one stands for all."""
 SATURATED, NEAR_UNIFORM, FEWEST, WIDE = 0.99, 1.1, 4, 16
 """A row is saturated beyond that largest weight, and near uniform below so many times an equal share of no fewer keys than FEWEST;
 keys of that width are wide."""
@@ -84,8 +86,7 @@ def remarks(trace: Trace) -> tuple[Note, ...]:
 
 def remarks_on_long(trace: Trace, empty: Array) -> tuple[Note, ...]:
     """The same where there are no scores and weights to look at; `empty` are the rows that may attend to nothing."""
-    rows = tuple(Note("empty_row", _row(trace, at), warning=True) for at in empty)
-    return rows + tuple(note for find in (_inputs, _mask, _zero_rows, _choice, _width) for note in find(trace))
+    return (*_empty(trace, empty), *(note for find in (_inputs, _mask, _zero_rows, _choice, _width) for note in find(trace)))
 
 
 def _inputs(trace: Trace) -> Iterator[Note]:
@@ -112,14 +113,22 @@ def _rows(trace: Trace) -> Iterator[Note]:
     """Rows that may attend to nothing, and rows of equal largest scores."""
     scores, weights = _scores(trace), trace.step("weights").made.value
     if not all_finite(scores):
-        for at in np.argwhere(~np.isfinite(scores).any(axis=-1)):
-            yield Note("empty_row", _row(trace, at), warning=True)
+        yield from _empty(trace, np.argwhere(~np.isfinite(scores).any(axis=-1)))
     if trace.problem.mode == "hard":
         tied = op.ties(scores)
         for at in np.argwhere(tied.sum(axis=-1) > 1):
             row = tuple(at)
             keys = tuple(trace.key_labels[int(j)] for j in np.flatnonzero(tied[row]))
             yield Note("tie", {**_row(trace, at), "keys": keys, "chosen": trace.key_labels[int(np.argmax(weights[row]))]})
+
+
+def _empty(trace: Trace, rows: Array) -> Iterator[Note]:
+    """A warning for each row that may attend to nothing, or one for all of them where they are many."""
+    if len(rows) > MANY_ROWS:
+        named = dict.fromkeys(trace.query_labels[int(at[-1])] for at in rows)
+        yield Note("empty_rows", {"count": len(rows), "rows": tuple(named)}, warning=True)
+    else:
+        yield from (Note("empty_row", _row(trace, at), warning=True) for at in rows)
 
 
 def _zero_rows(trace: Trace) -> Iterator[Note]:
