@@ -67,7 +67,7 @@ def check(problem: Problem, answers: str | os.PathLike[str] | Mapping[str, Any],
     `answers` is a file or folder, or a mapping of step names to arrays, which claim every digit, or to (nested lists of)
     numbers or text as written by hand: "0.387" claims three decimals. With `tol`, numbers within so much are right, too.
     """
-    from attn_cli.homework.report import Marker
+    from attn_cli.homework.marking import Marker
 
     if isinstance(answers, str) or hasattr(answers, "__fspath__"):
         from attn_cli.files.answers import read_answers

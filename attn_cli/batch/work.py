@@ -159,7 +159,8 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Outcome:
 
 def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.files.claims import claims
-    from attn_cli.homework.report import Marker, tidy
+    from attn_cli.homework.marking import Marker
+    from attn_cli.homework.report import tidy
     from attn_cli.render.data.csv import marks_of
     from attn_cli.render.data.json import encode, marks
     from attn_cli.render.formats import FORMATS

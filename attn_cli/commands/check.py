@@ -17,7 +17,8 @@ from attn_cli.errors import AttnError, InputError, Place, UsageError, describe
 
 if TYPE_CHECKING:
     from attn_cli.files.load import Loaded
-    from attn_cli.homework.report import Failed, Marker, Report
+    from attn_cli.homework.marking import Marker
+    from attn_cli.homework.report import Failed, Report
     from attn_cli.render.formats import Format
     from attn_cli.render.style import Style
 
@@ -63,7 +64,8 @@ def run(
     Mark worked numbers: what is right, where the first slip is, which slip it is, and what follows from it.
     """
     from attn_cli.files.load import load
-    from attn_cli.homework.report import Failed, Marker, Report
+    from attn_cli.homework.marking import Marker
+    from attn_cli.homework.report import Failed, Report
     from attn_cli.render.formats import FORMATS, chosen
 
     look = Look(decimals=decimals, lang=lang)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attn_cli.files.load import Loaded
-    from attn_cli.homework.claims import Answer
+    from attn_cli.homework.claims import Answer, ArrayAnswer
     from attn_cli.render.sheet import Sheet
     from attn_cli.render.style import Style
 
@@ -108,7 +108,7 @@ def _apart(loaded: Loaded, paths: list[str], settings: Settings, reading: FileOp
     return sheet, [], 0 if first is None else 1
 
 
-def _other(path: str, settings: Settings, reading: FileOptions) -> tuple[Loaded | None, Sequence[Answer]]:
+def _other(path: str, settings: Settings, reading: FileOptions) -> tuple[Loaded | None, Sequence[Answer | ArrayAnswer]]:
     """The second file as a problem; as numbers from elsewhere where it is none."""
     from attn_cli.engine.attention import solve
     from attn_cli.files.answers import read_answers

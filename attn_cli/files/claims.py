@@ -11,10 +11,10 @@ import numpy as np
 from attn_cli.files.cells import is_empty, read
 from attn_cli.files.tree import Items, Node, Scalar
 from attn_cli.files.values import Value
-from attn_cli.homework.claims import MISSING, Answer, Claim, answer, array_answer, decimal_claim, exact_claim
+from attn_cli.homework.claims import MISSING, Answer, ArrayAnswer, Claim, answer, array_answer, decimal_claim, exact_claim
 
 
-def claims(steps: Mapping[str, Value]) -> tuple[Answer, ...]:
+def claims(steps: Mapping[str, Value]) -> tuple[Answer | ArrayAnswer, ...]:
     """One answer a step."""
     return tuple(
         array_answer(name, value.node) if isinstance(value.node, np.ndarray) else answer(name, _nested(value.node, value.decimal))

@@ -9,11 +9,9 @@ import numpy as np
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.comparison import CLOSE, Apart
 from attn_cli.engine.steps import Trace
-from attn_cli.homework.claims import Answer
-from attn_cli.homework.places import ORDER, place
-
-LOST = 64
-"""Units in the last place of a step's largest number, in the dtype of the array, that a plain program may lose without departing."""
+from attn_cli.homework.arrays import Kernel
+from attn_cli.homework.claims import Answer, ArrayAnswer
+from attn_cli.homework.places import ORDER, holder, place
 
 
 def between(ours: Trace, theirs: Trace) -> tuple[list[Apart], Apart | None]:
@@ -31,25 +29,37 @@ def between(ours: Trace, theirs: Trace) -> tuple[list[Apart], Apart | None]:
     return found, first
 
 
-def against(trace: Trace, answers: Sequence[Answer]) -> tuple[list[Apart], Apart | None]:
+def against(trace: Trace, answers: Sequence[Answer | ArrayAnswer]) -> tuple[list[Apart], Apart | None]:
     """A worked problem and numbers from elsewhere, as far as they were given: each step's largest difference, and the first that departs.
 
-    A number departs by more than half a unit of the last digit that it claims, or than an array of its dtype may lose.
+    A number departs by more than half a unit of the last digit that it claims, an array by more than a program of its dtype may lose.
     """
+    kernel = Kernel(trace)
     found, first = [], None
-    for placed in sorted((place(answer, trace) for answer in answers), key=lambda p: ORDER.index(p.step)):
-        step = trace.step(placed.step)
-        if not placed.fits:
-            one, beyond = Apart(placed.name, np.nan, (), "shapes"), True
-        else:
-            theirs = np.where(placed.given, placed.value, step.made.value)
-            one = apart(step.name, step.made.value, theirs)
-            one = one._replace(cell=step.row_cell(one.cell) if one.cell else ())
-            beyond = bool((_off(step.made.value, theirs) > _allowed(placed.half, placed.answer.rounding, step.made.value)).any())
+    for answer in sorted(answers, key=lambda answer: ORDER.index(holder(answer.name, trace))):
+        one, beyond = _array(trace, kernel, answer) if isinstance(answer, ArrayAnswer) else _written(trace, answer)
         found.append(one)
         if beyond and first is None:
             first = one
     return found, first
+
+
+def _written(trace: Trace, answer: Answer) -> tuple[Apart, bool]:
+    placed = place(answer, trace)
+    if not placed.fits:
+        return Apart(placed.name, np.nan, (), "shapes"), True
+    step = trace.step(placed.step)
+    ours, theirs = step.made.value, np.where(placed.given, placed.value, step.made.value)
+    one = apart(step.name, ours, theirs)
+    beyond = (_off(ours, theirs) > placed.half * (1 + CLOSE) + CLOSE * _size(ours)).any()
+    return one._replace(cell=step.row_cell(one.cell) if one.cell else ()), bool(beyond)
+
+
+def _array(trace: Trace, kernel: Kernel, answer: ArrayAnswer) -> tuple[Apart, bool]:
+    marked = kernel.mark([answer])[0]
+    if not marked.fits:
+        return Apart(answer.name, np.nan, (), "shapes"), True
+    return Apart(marked.step, marked.precision.error, marked.precision.worst or ()), marked.precision.departs
 
 
 def apart(name: str, ours: Array, theirs: Array) -> Apart:
@@ -71,15 +81,6 @@ def _off(ours: Array, theirs: Array) -> Array:
         )
         off = np.where(same, 0.0, np.abs(ours - theirs))
     return np.where(np.isnan(off), np.inf, off)
-
-
-def _allowed(half: Array, rounding: object, ours: Array) -> Array:
-    """How far each number may be off without departing."""
-    if isinstance(rounding, np.dtype):
-        return (
-            np.full(ours.shape, LOST * float(np.finfo(rounding).eps) * _size(ours)) if rounding.kind == "f" else np.full(ours.shape, CLOSE)
-        )
-    return np.asarray(half * (1 + CLOSE) + CLOSE * _size(ours))
 
 
 def _size(values: Array) -> float:

@@ -11,7 +11,8 @@ import numpy as np
 from attn_cli.engine.steps import Step
 from attn_cli.homework.claims import MISSING, Claim, answer
 from attn_cli.homework.exercises import Exercise
-from attn_cli.homework.report import Marker, StepReport
+from attn_cli.homework.marking import Marker
+from attn_cli.homework.report import StepReport
 
 Cell = tuple[int, ...]
 

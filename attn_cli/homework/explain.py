@@ -11,12 +11,14 @@ import numpy as np
 
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Trace, turned
-from attn_cli.homework.claims import near
+from attn_cli.homework.forgiven import as_it_is, holds
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen, Slip
 from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
+from attn_cli.homework.reach import reached
 from attn_cli.homework.replacements import Replacements
-from attn_cli.homework.verdicts import WRONG, Work, rounded_step
+from attn_cli.homework.rounding import Rounding, near, rounded_step
+from attn_cli.homework.submission import WRONG, Submission
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
@@ -99,37 +101,39 @@ class Book:
             self._visible[key] = [v for v in alike if not same(v.values[step], truth)]
         return self._visible[key]
 
-    def reproduces(self, work: Work, placed: Placed) -> bool:
+    def reproduces(self, submission: Submission, placed: Placed) -> bool:
         """Whether a known mistake gives the whole step exactly as written, hidden steps rounded or not."""
         if not placed.fits:
             return False
-        visible = self.visible(placed.step, work.handed)
-        return any(self._plausible(work, placed, variant) and self._fit(work, placed, variant, HIDDEN) is not None for variant in visible)
+        visible = self.visible(placed.step, submission.handed)
+        return any(
+            self._plausible(submission, placed, variant) and self._fit(submission, placed, variant, HIDDEN) is not None
+            for variant in visible
+        )
 
-    def explain(self, work: Work, placed: Placed, cells: Array) -> Explanation | None:
+    def explain(self, submission: Submission, placed: Placed, cells: Array) -> Explanation | None:
         """The simplest mistake that explains a wrong step, cells in row layout (as written where the shape is another)."""
         seen = placed if placed.fits else self._as_rows(placed)
         if seen is None or not np.isfinite(seen.value[seen.given]).any():
             return None
         wrong = (cells == WRONG) if placed.fits else seen.given
-        fits = self._fitting(work, seen, wrong)
+        fits = self._fitting(submission, seen, wrong)
         if placed.fits:
-            whole = [fit.variant for fit in fits if not fit.misses.any() and len(fit.variant.values) == len(self.truth.steps)]
-            work.slips += [(placed.step, variant.instead) for variant in whole]
-        slips = self._slips(work, placed, seen, wrong, fits)
+            submission.mistaken[placed.step] = [fit.variant.instead for fit in fits]
+        slips = self._slips(submission, placed, seen, wrong, fits)
         codes = tuple(dict.fromkeys([fit.variant.code for fit in fits] + slips))
         if not fits:
             return Explanation(codes[0], codes[1:]) if codes else None
         instead = fits[0].variant.instead
-        return Explanation(codes[0], codes[1:], min(instead, key=self.order.__getitem__), self._made(work, instead))
+        return Explanation(codes[0], codes[1:], min(instead, key=self.order.__getitem__), self._made(submission, instead))
 
-    def untold(self, work: Work, placed: Placed) -> list[str]:
-        """Known mistakes that differ from right work, but not in the digits given."""
-        visible = self.visible(placed.step, work.handed)
+    def untold(self, submission: Submission, placed: Placed) -> list[str]:
+        """Known mistakes that differ from right submission, but not in the digits given."""
+        visible = self.visible(placed.step, submission.handed)
         if not visible:
             return []
         truth = self.truth.step(placed.step).made.value
-        theirs, half = placed.value, np.maximum(placed.half, work.tol or 0.0)
+        theirs, half = placed.value, np.maximum(placed.half, submission.tol or 0.0)
         stacked = np.stack([variant.values[placed.step] for variant in visible])
         same = (near(theirs, stacked, half) | np.isnan(theirs)).reshape(len(stacked), -1).all(-1)
         # A cell that the mistake leaves alone tells nothing either way: some given cell must be one that it changes.
@@ -137,49 +141,49 @@ class Book:
         return list(dict.fromkeys(variant.code for variant, fits in zip(visible, np.atleast_1d(same & changed), strict=True) if fits))
 
     # ------------------------------------------------------------------ does one fit?
-    def _fitting(self, work: Work, placed: Placed, wrong: Array) -> list[_Fit]:
+    def _fitting(self, submission: Submission, placed: Placed, wrong: Array) -> list[_Fit]:
         """The mistakes that give the step, the best first; if none gives all of it, the one that gives all but a few cells."""
         found: list[_Fit] = []
-        plausible = [v for v in self.possible(placed.step, work.handed) if self._plausible(work, placed, v)]
+        plausible = [v for v in self.possible(placed.step, submission.handed) if self._plausible(submission, placed, v)]
         for variant in plausible:
-            how = self._fit(work, placed, variant, EXCUSED)
+            how = self._fit(submission, placed, variant, EXCUSED)
             if how is not None:
                 found.append(_Fit(variant, how, np.zeros(placed.shape, bool)))
         if any(fit.how == EXACT for fit in found):
             found = [fit for fit in found if fit.how == EXACT]
         if not found:
-            beside = (self._beside(work, placed, variant, wrong) for variant in plausible)
+            beside = (self._beside(submission, placed, variant, wrong) for variant in plausible)
             found = sorted((fit for fit in beside if fit is not None), key=lambda fit: fit.misses.sum())[:1]
         if len({fit.variant.code for fit in found}) > 1:
-            return sorted(found, key=lambda fit: (fit.how, -self._goes_on(work, placed, fit.variant)))
+            return sorted(found, key=lambda fit: (fit.how, -self._goes_on(submission, placed, fit.variant)))
         return sorted(found, key=lambda fit: fit.how)
 
-    def _goes_on(self, work: Work, placed: Placed, variant: Variant) -> int:
+    def _goes_on(self, submission: Submission, placed: Placed, variant: Variant) -> int:
         """In how many later steps that were handed in the mistake gives what was written there, too."""
-        later = [other for other in work.placed if other.fits and self.order[other.step] > self.order[placed.step]]
-        made = self._made(work, variant.instead)
+        later = [other for other in submission.placed if other.fits and self.order[other.step] > self.order[placed.step]]
+        made = self._made(submission, variant.instead)
         values = [] if made is None else [(other, made.step(other.step).made.value) for other in later]
         return sum(value.shape == other.shape and _within(other, value) for other, value in values)
 
-    def _made(self, work: Work, instead: Replacements) -> Trace | None:
+    def _made(self, submission: Submission, instead: Replacements) -> Trace | None:
         """The problem as a mistake works it, from the numbers handed in; None where the shapes do not fit together."""
         try:
-            return work.run(work.written, instead)
+            return submission.run(submission.written, instead)
         except FAILS:
             return None
 
-    def _plausible(self, work: Work, placed: Placed, variant: Variant) -> bool:
+    def _plausible(self, submission: Submission, placed: Placed, variant: Variant) -> bool:
         """A quick look at what the mistake gives from our own numbers, before anything is run."""
         theirs, ours = placed.value, variant.values[placed.step]
         if ours.shape != theirs.shape:
             return False
-        if work.tainted:
+        if submission.tainted:
             return True
         unit = max(
             float(placed.answer.unit.max(initial=0.0)),
             _unit(placed),
-            work.tol or 0.0,
-            *(2 * float(np.nanmax(h, initial=0.0)) for h in work.halves.values()),
+            submission.tol or 0.0,
+            *(2 * float(np.nanmax(h, initial=0.0)) for h in submission.halves.values()),
             0.0,
         )
         with np.errstate(invalid="ignore"):
@@ -196,54 +200,56 @@ class Book:
             if s.name not in ("exponentials", "row_sums")
         )
 
-    def _worked(self, work: Work, placed: Placed, variant: Variant, rounding: Any = 0.0, up: bool = False) -> Array:
+    def _worked(self, submission: Submission, placed: Placed, variant: Variant, rounding: Rounding | None = None) -> Array:
         """What the mistake gives from the numbers handed in, hidden steps rounded or not."""
         try:
-            return work.run(work.written, variant.instead, rounding, up).step(placed.step).made.value
+            return submission.run(submission.written, variant.instead, rounding).step(placed.step).made.value
         except FAILS:
             return variant.values[placed.step]
 
-    def _ways(self, work: Work, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
+    def _ways(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
         """What the mistake gives exactly, from the numbers handed in or from right ones; then with hidden steps rounded."""
-        yield EXACT, self._worked(work, placed, variant)
-        if not work.tainted:
+        yield EXACT, self._worked(submission, placed, variant)
+        if not submission.tainted:
             yield EXACT, variant.values[placed.step]
-        if most >= HIDDEN and placed.answer.rounding != 0.0:
-            for up in (False, True):
-                yield HIDDEN, self._worked(work, placed, variant, placed.answer.rounding, up)
+        if most >= HIDDEN and placed.answer.rounding.rounds:
+            for how in ("even", "up"):
+                yield HIDDEN, self._worked(submission, placed, variant, placed.answer.rounding._replace(how=how))
 
-    def _fit(self, work: Work, placed: Placed, variant: Variant, most: int) -> int | None:
+    def _fit(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> int | None:
         """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""
         exactly = None
-        for how, ours in self._ways(work, placed, variant, most):
+        for how, ours in self._ways(submission, placed, variant, most):
             if ours.shape != placed.shape:
                 return None
-            if work.holds(placed, ours):
+            if holds(placed, ours, submission.tol):
                 return how
             exactly = ours if exactly is None else exactly
         if most < REACHED or exactly is None or not _within(placed, exactly):
             return None
-        if work.moves(placed.step) and self._reached(work, placed, variant, exactly):
+        if submission.moves(placed.step) and self._reached(submission, placed, variant, exactly):
             return REACHED
-        return EXCUSED if most >= EXCUSED and work.holds(placed, exactly, surely=False) else None
+        return EXCUSED if most >= EXCUSED and holds(placed, exactly, submission.tol, surely=False) else None
 
-    def _reached(self, work: Work, placed: Placed, variant: Variant, ours: Array) -> bool:
-        wanted = placed.given & ~work.as_it_is(placed, ours)
+    def _reached(self, submission: Submission, placed: Placed, variant: Variant, ours: Array) -> bool:
+        wanted = placed.given & ~as_it_is(placed, ours, submission.tol)
         if not np.isfinite(placed.value[wanted]).all():
             return False
         try:
-            return bool(work.reached(placed, wanted, work.own, variant.instead, all_or_none=True)[wanted].all())
+            return bool(
+                reached(submission, placed, wanted, submission.own, placed.answer.rounding, variant.instead, all_or_none=True)[wanted].all()
+            )
         except FAILS:
             return False
 
-    def _beside(self, work: Work, placed: Placed, variant: Variant, wrong: Array) -> _Fit | None:
+    def _beside(self, submission: Submission, placed: Placed, variant: Variant, wrong: Array) -> _Fit | None:
         """A mistake beside a slip or two of another kind: it gives the digits of all the other cells."""
         best: _Fit | None = None
-        for how, ours in self._ways(work, placed, variant, HIDDEN):
+        for how, ours in self._ways(submission, placed, variant, HIDDEN):
             if ours.shape != placed.shape:
                 return None
-            holds = work.as_it_is(placed, ours)
-            misses, explained = placed.given & ~holds, wrong & holds
+            given = as_it_is(placed, ours, submission.tol)
+            misses, explained = placed.given & ~given, wrong & given
             few = misses.sum() <= _most_misses(placed) and explained.sum() >= PER_SLIP * misses.sum()
             if few and (best is None or misses.sum() < best.misses.sum()):
                 best = _Fit(variant, how, misses)
@@ -260,44 +266,45 @@ class Book:
         return replace(placed, shape=numbers.shape, source=np.argsort(numbers.ravel()))
 
     # ------------------------------------------------------------------ what no mistake of method explains
-    def _slips(self, work: Work, placed: Placed, seen: Placed, wrong: Array, fits: list[_Fit]) -> list[str]:
+    def _slips(self, submission: Submission, placed: Placed, seen: Placed, wrong: Array, fits: list[_Fit]) -> list[str]:
         """What is off where no known mistake explains it; beside a known one only what says more than where."""
         if not placed.fits:
             across = self.truth.step(placed.step).made.value
             at = Seen(across, seen.value, seen.unit, seen.digits, seen.given)
             return [code for code in ("answer_transposed",) if SLIPS[code](at)]
         if fits and fits[0].misses.any():
-            ours = [self._worked(work, placed, fits[0].variant)]
+            ours = [self._worked(submission, placed, fits[0].variant)]
             return _described(placed, ours, fits[0].misses, SLIPS, PLACES)[:1]
-        ours = [work.follows(placed, work.run(work.written), work.own)]
-        if not work.tainted:
+        ours = [submission.follows(placed, submission.run(submission.written), submission.own)]
+        if not submission.tainted:
             ours.append(self.truth.step(placed.step).made.value)
         what = _described(placed, ours, wrong, SLIPS)
         where = [] if fits else _described(placed, ours, wrong, PLACES)
-        early = ["rounded_too_early"] if self._too_early(work, placed) else []
+        early = ["rounded_too_early"] if self._too_early(submission, placed) else []
         if "last_digit" in where and wrong.sum() == 1:  # whoever rounds too early is seldom off in one cell only
             return [*what, *where, *early]
         return [*early, *what, *where]
 
-    def _too_early(self, work: Work, placed: Placed) -> bool:
+    def _too_early(self, submission: Submission, placed: Placed) -> bool:
         """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""
         rounding, theirs = placed.answer.rounding, placed.value
-        if isinstance(rounding, np.dtype) or not rounding:
+        if not rounding.unit:
             return False
-        ours = work.follows(placed, work.run(work.written), work.own)
+        ours = submission.follows(placed, submission.run(submission.written), submission.own)
         with np.errstate(invalid="ignore"):
             if np.nanmax(np.abs(theirs - ours), initial=0.0) > UNLIKELY * (1 + np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)):
                 return False
-        hidden = [name for name, place in self.order.items() if place < self.order[placed.step] and name not in work.handed]
+        hidden = [name for name, place in self.order.items() if place < self.order[placed.step] and name not in submission.handed]
         return any(
-            work.holds(placed, work.run(work.written, instead).step(placed.step).made.value) for instead in _coarser(hidden, rounding)
+            holds(placed, submission.run(submission.written, instead).step(placed.step).made.value, submission.tol)
+            for instead in _coarser(hidden, rounding.unit)
         )
 
 
-def _coarser(hidden: list[str], rounding: float) -> Iterator[Replacements]:
+def _coarser(hidden: list[str], unit: float) -> Iterator[Replacements]:
     """Hidden steps rounded to fewer decimals than the answer has."""
-    for fewer in range(round(-np.log10(rounding)) - 1, COARSEST - 1, -1):
-        coarse: Replacements = {name: partial(rounded_step, name=name, rounding=10.0**-fewer) for name in hidden}
+    for fewer in range(round(-np.log10(unit)) - 1, COARSEST - 1, -1):
+        coarse: Replacements = {name: partial(rounded_step, name=name, rounding=Rounding(10.0**-fewer)) for name in hidden}
         yield coarse
         if len(hidden) > 1:
             yield from ({name: coarse[name]} for name in hidden)
@@ -324,4 +331,4 @@ def _within(placed: Placed, exactly: Array) -> bool:
 
 
 def _unit(placed: Placed) -> float:
-    return 0.0 if isinstance(placed.answer.rounding, np.dtype) else placed.answer.rounding
+    return placed.answer.rounding.unit

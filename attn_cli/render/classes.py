@@ -8,7 +8,8 @@ from statistics import median
 
 import numpy as np
 
-from attn_cli.homework.report import Failed, Report, Summary, summary, tidy
+from attn_cli.homework.classes import Summary, summary
+from attn_cli.homework.report import Failed, Report, tidy
 from attn_cli.render.lang import text
 from attn_cli.render.marked import cell_text, gist, headline, points_text
 from attn_cli.render.page import Block, Marks, Matrix, Page, Paragraph

@@ -29,7 +29,8 @@ from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.steps import turned
 from attn_cli.files.claims import cell_claim
 from attn_cli.homework.claims import Answer, answer
-from attn_cli.homework.report import Marker, Report
+from attn_cli.homework.marking import Marker
+from attn_cli.homework.report import Report
 
 SCORES = ("scaled", "scaled", "scaled", "dot", "additive", "general", "cosine")
 MATERIAL = 3

@@ -11,10 +11,10 @@ from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.steps import turned
 from attn_cli.engine.training import again
 from attn_cli.homework.claims import answer, decimal_claim, exact_claim
+from attn_cli.homework.marking import Marker
 from attn_cli.homework.mistakes import MISTAKES
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS
 from attn_cli.homework.mistakes.worked import FAILS, variants
-from attn_cli.homework.report import Marker
 from attn_cli.render.lang import catalogue
 
 RNG = np.random.default_rng(3)

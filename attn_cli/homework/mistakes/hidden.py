@@ -11,8 +11,8 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Problem
 from attn_cli.engine.steps import Trace
-from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes.worked import Variant, variants
+from attn_cli.homework.rounding import near
 
 SAME_NUMBERS, TOO_FEW_DIGITS, NOT_ASKED = "same_numbers", "too_few_digits", "not_asked"
 """Why a mistake does not show: it changes nothing; it changes too little for the digits; it changes only steps that nobody asks for."""

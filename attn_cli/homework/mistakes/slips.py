@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from attn_cli.engine.arrays import Array
-from attn_cli.homework.claims import near
+from attn_cli.homework.rounding import near
 
 LAST_DIGIT_DIGITS = 3
 """Significant digits. With fewer, a unit of the last one is too much to be a slip of rounding; raised, fewer slips are told so."""

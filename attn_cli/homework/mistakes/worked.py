@@ -13,10 +13,10 @@ from attn_cli.engine.operations import Named
 from attn_cli.engine.steps import Instead, Trace
 from attn_cli.engine.training import again
 from attn_cli.errors import InputError
-from attn_cli.homework.claims import near
 from attn_cli.homework.mistakes.registry import MISTAKES, Mistake
 from attn_cli.homework.mistakes.scene import Scene
 from attn_cli.homework.replacements import Replacements
+from attn_cli.homework.rounding import near
 
 FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
 """What a mistake raises where its shapes do not fit together."""
