@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 
@@ -15,5 +16,6 @@ from attn_cli.render.walkthrough import shown_steps
 
 def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> bytes:
     buffer = BytesIO()
-    np.savez(buffer, allow_pickle=False, **{step.name: np.ascontiguousarray(step.value) for step in shown_steps(trace, style)})
+    arrays: dict[str, Any] = {step.name: np.ascontiguousarray(step.value) for step in shown_steps(trace, style)}
+    np.savez(buffer, **arrays)  # without allow_pickle, which NumPy 2.0 takes for an array's name
     return buffer.getvalue()
