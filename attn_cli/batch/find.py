@@ -8,8 +8,9 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
+
+from attn_cli.files.patterns import expand, identity, listed, walk
 
 SUFFIXES = (".yaml", ".yml", ".json", ".npz")
 """What counts as a problem when a folder is searched; a file that is named is one whatever it is called."""
@@ -64,36 +65,6 @@ def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
     return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(results))
 
 
-def identity(path: str) -> object:
-    """The file itself, by whatever name, symbolic link or hard link it is reached."""
-    try:
-        info = os.stat(path)
-    except OSError:
-        return os.path.realpath(path)
-    return info.st_dev, info.st_ino
-
-
-def expand(pattern: str) -> list[Path]:
-    """The files and folders that a path or pattern names. A name that exists is itself, brackets and all."""
-    if not pattern:
-        return []
-    parts = Path(pattern).parts
-    found = [Path()]
-    for part in parts:
-        found = [child for base in found for child in _matches(base, part)]
-    return [path for path in found if path.exists()]
-
-
-def _matches(base: Path, part: str) -> Iterator[Path]:
-    if not any(c in part for c in "*?[") or os.path.lexists(base / part):
-        yield base / part
-    elif part == "**":
-        yield from (Path(folder) for folder, _, _ in _walk(base))
-    else:
-        hidden = part.startswith(".")
-        yield from (base / name for name in _listed(base) if fnmatchcase(name, part) and (hidden or not name.startswith(".")))
-
-
 def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
     """The problems at or below a path, and results of earlier runs, marked as such."""
     if not path.is_dir() or is_problem_folder(path):
@@ -101,7 +72,7 @@ def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
         return
     own, absolute = path.resolve().name, _absolute(path)
     of_results: set[str] = set()
-    for folder, folders, files in _walk(path):
+    for folder, folders, files in walk(path):
         if (RECORD in files and folder != str(path)) or os.path.dirname(folder) in of_results:
             of_results.add(folder)
         within = [name for name in folders if is_problem_folder(Path(folder, name))]
@@ -117,7 +88,7 @@ def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
 
 
 def is_problem_folder(path: Path) -> bool:
-    names = _listed(path)
+    names = listed(path)
     marks = [name for name in names if name.lower() in FOLDER_MARKS]
     beside = [name for name in names if _counts(name) and Path(name).stem.lower() != "problem"]
     return bool(marks) and not any(_mentions(path / name, marks) for name in beside)
@@ -160,20 +131,6 @@ def _may_never_end(path: str) -> bool:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
         return False
-
-
-def _walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Like os.walk, sorted, without hidden folders and without folders behind links."""
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not os.path.islink(os.path.join(folder, name)))
-        yield folder, folders, sorted(files)
-
-
-def _listed(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attn_cli.batch.executors import outcomes
-from attn_cli.batch.find import identity, plan
+from attn_cli.batch.find import plan
 from attn_cli.batch.resume import Stamp, begin, options_of, stamp, tidy
 from attn_cli.batch.summary import SUMMARIES, closing_line, interrupted_line
 from attn_cli.batch.work import Job, Outcome, Task
 from attn_cli.errors import UsageError
+from attn_cli.files.patterns import identity
 from attn_cli.files.save import refuse_hopeless, save
 
 if TYPE_CHECKING:
