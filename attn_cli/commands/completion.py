@@ -81,18 +81,26 @@ def _offers(before: Sequence[str], start: str, commands: Mapping[str, str]) -> O
         return commands.items()
     if name not in commands:
         return ()
+    return _within(name, rest, start)
+
+
+def _within(name: str, rest: Sequence[str], start: str) -> Offers:
+    """What may follow the words `rest` after the name of a command."""
     command, rest = _innermost(typer.main.get_command(import_module(f"attn_cli.commands.{name}").app), rest)
     with command.make_context(name, [], resilient_parsing=True) as context:
-        parameters = command.get_params(context)
-    asked = next((p for p in parameters if rest and rest[-1] in p.opts and p.param_type_name == "option"), None)
-    if asked is not None and not getattr(asked, "is_flag", False):
+        options = [p for p in command.get_params(context) if p.param_type_name == "option"]
+    asked = next((p for p in options if rest and rest[-1] in p.opts and not getattr(p, "is_flag", False)), None)
+    if asked is not None:
         return _values(asked)
     if start.startswith("-"):
         return [
-            (opt, command.meaning(p) if isinstance(command, Command) else "") for p in parameters for opt in p.opts if opt.startswith("--")
+            (opt, command.meaning(p) if isinstance(command, Command) else "") for p in options for opt in p.opts if opt.startswith("--")
         ]
-    subcommands = getattr(command, "commands", {})
-    return [(name, each.get_short_help_str()) for name, each in subcommands.items()] or _arguments(name)
+    return _subcommands(command) or _arguments(name)
+
+
+def _subcommands(command: Any) -> list[tuple[str, str]]:
+    return [(name, each.get_short_help_str()) for name, each in getattr(command, "commands", {}).items()]
 
 
 def _innermost(command: Any, words: Sequence[str]) -> tuple[Any, Sequence[str]]:

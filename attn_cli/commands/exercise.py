@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attn_cli.commands.help_page import Command
+from attn_cli.commands.help_page import Command, Group
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped, load, spoken
 from attn_cli.commands.output import say, write
 from attn_cli.commands.shelf import sample
@@ -25,8 +25,17 @@ if TYPE_CHECKING:
     from attn_cli.homework.exercises import Exercise
     from attn_cli.render.style import Style
 
+EXAMPLES = """\b
+attn exercise new -o sheet/        a problem sheet and its key
+attn exercise audit problem.yaml   which mistakes a problem hides
+attn exercise do problem.yaml      questions in the terminal
+
+Make problem sheets with keys, say what a problem hides, or ask in the terminal.
+"""
+
 app = application(
-    help="Make problem sheets with keys, say what a problem hides, or ask in the terminal.",
+    cls=Group,
+    help=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 Lang = Annotated[str | None, typer.Option(metavar="en|zh", help="Language (default: from the locale).")]

@@ -6,7 +6,7 @@ The page opens with examples and fits a screen. The engine is imported only when
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings
 from attn_cli.errors import UsageError
@@ -72,6 +72,17 @@ class Command(TyperCommand):
         from attn_cli.render.formats import formats_of
 
         return f"{', '.join(formats_of(self.writes))}."
+
+
+class Group(TyperGroup):
+    """A command of several, whose help page opens with examples and lists them."""
+
+    def format_help(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
+        formatter.write_text(self.help or "")
+        formatter.write_paragraph()
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_dl([(name, command.get_short_help_str()) for name, command in self.commands.items()])
 
 
 def _rank(parameter: "Parameter") -> int:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_
 
 import typer
 
+from attn_cli.errors import InputError, UsageError
+
 if TYPE_CHECKING:
     from attn_cli.files.load import Loaded
     from attn_cli.render.style import Style
@@ -63,6 +65,23 @@ class FileOptions(NamedTuple):
     encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Of files that are neither UTF-8 nor UTF-16.")] = None
     decimal: Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal sign of CSV files, such as a comma.")] = None
     allow_outside: Annotated[bool, typer.Option("--allow-outside", help="Let files name files outside their own folder.")] = False
+
+    @property
+    def marks_utf_8(self) -> bool:
+        """Whether text for spreadsheets begins with a byte-order mark."""
+        return (self.encoding or "").lower().replace("_", "-") == "utf-8-sig"
+
+    def number(self, option: str, text: str, least: float = 0.0) -> float:
+        """A finite number on the command line, in the syntax of the files."""
+        from attn_cli.files.cells import number
+
+        try:
+            found: float = number(text, self.decimal or ".")
+        except InputError as error:
+            raise UsageError(f"{option}: {error.message}") from None
+        if not least <= found < float("inf"):
+            raise UsageError(f"{option}: found {text!r}, expected a number from {least:g}")
+        return found
 
 
 class Look(NamedTuple):

@@ -112,6 +112,7 @@ TEXT = {
     "note.causal_corner": "causal with {n} queries and {m} keys: query 1 stands at key 1 (top left); offset: {offset} aligns the last ones",
     "note.empty_row": "{where} may attend to nothing: its weights and its output are zero",
     "note.empty_rows": "{count} rows may attend to nothing ({rows}): their weights and their outputs are zero",
+    "note.twins": "{files} hold the same answers",
     "note.tie": "{where}: {keys} tie for the largest score; {chosen} wins because it comes first",
     "note.zero_norm": "{name} has rows of length zero ({rows}); their cosine is taken as 0",
     "note.upstream_ones": "no upstream is given, so dO is 1 everywhere: the loss is the sum of the output",

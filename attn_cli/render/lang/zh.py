@@ -112,6 +112,7 @@ TEXT = {
     "note.causal_corner": "因果掩码有 {n} 个查询和 {m} 个键：查询 1 对齐键 1（左上角）；offset: {offset} 则对齐最后一个",
     "note.empty_row": "{where}不能关注任何键：权重和输出都是零",
     "note.empty_rows": "{count} 行不能关注任何键（{rows}）：它们的权重和输出都是零",
+    "note.twins": "{files} 的答案完全相同",
     "note.tie": "{where}：{keys} 的分数并列最大，取排在最前的 {chosen}",
     "note.zero_norm": "{name} 有长度为零的行（{rows}），其余弦按 0 计算",
     "note.upstream_ones": "没有给出 upstream，所以 dO 处处为 1：损失是输出之和",
