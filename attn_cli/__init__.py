@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from attn_cli.engine.attention import solve
-    from attn_cli.engine.large.tiles import attention
+    from attn_cli.engine.large.whole import attention
     from attn_cli.engine.problem import Mask, Problem
     from attn_cli.engine.steps import Trace
     from attn_cli.errors import AttnError
@@ -38,7 +38,7 @@ _HOMES = {
     "Problem": "engine.problem",
     "Report": "homework.report",
     "Trace": "engine.steps",
-    "attention": "engine.large.tiles",
+    "attention": "engine.large.whole",
     "solve": "engine.attention",
 }
 """Where each name lives."""

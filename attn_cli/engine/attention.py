@@ -43,31 +43,31 @@ def solve(
     problem = problem.as_dtype()
     sizes = plan(problem)
     record = Recorder(problem.vectors == "columns", sizes.h > 1, given or {}, nudge or {}, instead or {})
-    v = None
-    if problem.scores is None:
-        q = record("Q", cut(project("Q", problem), sizes.h, sizes.h))
-        k = record("K", cut(project("K", problem), sizes.kv_heads, sizes.h))
-    if sizes.d_v is not None:
-        v = record("V", cut(project("V", problem), sizes.kv_heads, sizes.h))
-    if problem.scores is None:
-        raw = raw_scores(q, repeated(k, sizes), problem, record)
-    else:
+    q, k, v = (projected(name, problem, sizes, record) for name in ("Q", "K", "V"))
+    if q is None or k is None:
         raw = flat_head(given_input("scores", problem), sizes.h)
-    ours = not (given or nudge or instead)
-    if ours:
-        refuse_overflow({"scores": raw}, problem)
-    s = adjusted(raw, problem, sizes, record)
-    if problem.temperature != 1:
-        s = record("tempered", op.over(symbol("T", number=problem.temperature))(s))
-    if ours and (problem.bias is not None or problem.temperature != 1):
-        refuse_overflow({"scores": s}, problem, open_cells(problem, sizes))
+    else:
+        raw = raw_scores(q, repeated(k, sizes), problem, record)
+    s = tempered(adjusted(raw, problem, sizes, record), problem, record)
     a = record("weights", MODES[problem.mode].function(s, problem, record))
     result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
-    if ours:
-        refuse_overflow({"weights": a, "output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return replace(trace, notes=(*problem.notes, *remarks(trace))) if ours else trace
+    if given or nudge or instead:
+        return trace
+    check_range(trace, raw, s, v)
+    return replace(trace, notes=(*problem.notes, *remarks(trace)))
+
+
+def check_range(trace: Trace, raw: Named, s: Named, v: Named | None) -> None:
+    """Raises InputError where a number of a trace became too large to count with; the first step that did is named."""
+    problem = trace.problem
+    if v is not None and problem.V is None:
+        refuse_overflow({"values": v}, problem)
+    refuse_overflow({"scores": raw}, problem)
+    if problem.bias is not None or problem.temperature != 1:
+        refuse_overflow({"scores": s}, problem, open_cells(problem, trace.sizes))
+    refuse_overflow({"weights": trace.step("weights").made, "output": trace.result}, problem)
 
 
 def refuse_overflow(made: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:
@@ -100,6 +100,13 @@ def affine(x: Named, weight: str, bias: str, problem: Problem) -> Named:
     if getattr(problem, bias) is not None:
         x = op.add(x, given_input(bias, problem))
     return x
+
+
+def projected(name: str, problem: Problem, sizes: Sizes, record: Recorder) -> Named | None:
+    """Q, K or V as a step, its heads cut: (heads, n, d), or (n, d) for one head; None where it is not needed."""
+    if (sizes.d_v if name == "V" else sizes.d_k) is None:
+        return None
+    return record(name, cut(project(name, problem), sizes.h if name == "Q" else sizes.kv_heads, sizes.h))
 
 
 def flat_head(x: Named, h: int) -> Named:
@@ -146,6 +153,11 @@ def adjusted(s: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Name
     if mask is not None and masked:
         s = op.Masked(allowed=allowed(mask, sizes.h, sizes.n, sizes.m))(s)
     return record("scores", s)
+
+
+def tempered(s: Named, problem: Problem, record: Recorder) -> Named:
+    """Scores divided by the temperature, a step where it is not 1: (n, m) -> (n, m)."""
+    return s if problem.temperature == 1 else record("tempered", op.over(symbol("T", number=problem.temperature))(s))
 
 
 def output(a: Named, v: Named, problem: Problem, sizes: Sizes, record: Recorder) -> Named:

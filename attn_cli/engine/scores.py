@@ -7,12 +7,12 @@ tests find it in the registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, shape_text
 from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem, key_of
@@ -54,30 +54,13 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     (n, d_q), (m, d_k), (a, d_q + d_k), (a,) -> (n, m). Bahdanau et al. 2015, appendix A.1.2.
     """
     given = problem.parameters.get("additive", {})
-    joint, apart = "W" in given, [name for name in ("W_q", "W_k", "b") if name in given]
-    if "v" not in given:
-        raise InputError("v is missing: the additive score is vᵀ·tanh(…), so it needs one number a hidden unit", key="additive")
-    if joint and apart:
-        raise InputError(f"W and {apart[0]} are both given; use W over [q; k], or W_q, W_k and b", key="additive")
-    if not joint and not {"W_q", "W_k"} <= set(apart):
-        missing = "W (or W_q and W_k)" if not apart else next(name for name in ("W_q", "W_k") if name not in apart)
-        raise InputError(f"{missing} is missing", key="additive")
-    d_q, d_k, a = q.value.shape[-1], k.value.shape[-1], given["v"].shape[0]
-    for name, width in (("W", d_q + d_k), ("W_q", d_q), ("W_k", d_k)):
-        if name in given and given[name].shape != (a, width):
-            rows, columns = given[name].shape
-            raise InputError(
-                f"is {rows} × {columns}, expected {a} × {width} (numbers of v × width of {'[q; k]' if name == 'W' else name[-1]})",
-                key=f"additive.{name}",
-            )
-    if "b" in given and given["b"].shape != (a,):
-        raise InputError(f"has {given['b'].size} numbers, expected {a}, as v has", key="additive.b")
+    check_additive(given, q.value.shape[-1], k.value.shape[-1])
 
     def parameter(name: str) -> Named:
         return op.given(f"additive.{name}", given[name], symbol(name, flips=given[name].ndim == 1))
 
     q, k = op.written(q, symbol("q")), op.written(k, symbol("k"))
-    if joint:
+    if "W" in given:
         inner = op.linear(op.pairs(op.every_key(q), op.every_query(k)), parameter("W"))
     else:
         inner = op.add(op.every_key(op.linear(q, parameter("W_q"))), op.every_query(op.linear(k, parameter("W_k"))))
@@ -85,6 +68,27 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
             inner = op.add(inner, parameter("b"))
     hidden = record("hidden", op.tanh(inner))
     return op.weigh(hidden, parameter("v"))
+
+
+def check_additive(given: Mapping[str, Array], d_q: int, d_k: int) -> None:
+    """Raises InputError where the arrays of the additive score are not one of its two forms, or do not fit together."""
+    apart = [name for name in ("W_q", "W_k", "b") if name in given]
+    if "W" in given and apart:
+        raise InputError(f"W and {apart[0]} are both given; use W over [q; k], or W_q, W_k and b", key="additive")
+    missing = {
+        "v": "v is missing: the additive score is vᵀ·tanh(…), so it needs one number a hidden unit",
+        **({name: f"{name} is missing" for name in ("W_q", "W_k")} if apart else {"W": "W (or W_q and W_k) is missing"}),
+    }
+    for name, message in missing.items():
+        if name not in given:
+            raise InputError(message, key="additive")
+    a = given["v"].shape[0]
+    for name, width, of in (("W", d_q + d_k, "[q; k]"), ("W_q", d_q, "q"), ("W_k", d_k, "k")):
+        if name in given and given[name].shape != (a, width):
+            found, expected = shape_text(given[name].shape), shape_text((a, width))
+            raise InputError(f"is {found}, expected {expected} (numbers of v × width of {of})", key=f"additive.{name}")
+    if "b" in given and given["b"].shape != (a,):
+        raise InputError(f"has {given['b'].size} numbers, expected {a}, as v has", key="additive.b")
 
 
 @SCORES.register(parameters={"W": 2})

@@ -89,20 +89,24 @@ def _shape(problem: Problem, name: str) -> tuple[int, ...] | None:
         return direct.shape
     if problem.scores is not None and name in ("Q", "K"):
         return None
-    origin, weight, bias = source(problem, name), getattr(problem, f"W_{name}"), getattr(problem, f"b_{name}")
+    origin = source(problem, name)
     x: Array | None = getattr(problem, origin)
     if x is None:
-        if weight is not None or bias is not None:
-            raise InputError(
-                f"{origin} is missing: {name} = {origin}·W_{name} needs it", key=f"W_{name}" if weight is not None else f"b_{name}"
-            )
+        for key in problem.given(f"W_{name}", f"b_{name}"):
+            raise InputError(f"{origin} is missing: {name} = {origin}·W_{name} needs it", key=key)
         if name == "V":
             return None
         raise InputError(f"{name} is missing: give {name}, or {origin} to make it from{' (or scores)' if name == 'Q' else ''}")
+    if has_weights(problem):
+        return _projected(problem, name, origin, x)
+    return x.shape
+
+
+def _projected(problem: Problem, name: str, origin: str, x: Array) -> tuple[int, int]:
+    """The shape of x·W + b."""
+    weight, bias = getattr(problem, f"W_{name}"), getattr(problem, f"b_{name}")
     if weight is None:
-        if has_weights(problem):
-            raise InputError(f"W_{name} is missing, though other weights are given; write W_{name}: identity if {name} is {origin} itself")
-        return x.shape
+        raise InputError(f"W_{name} is missing, though other weights are given; write W_{name}: identity if {name} is {origin} itself")
     d_in, d_out = weight.shape if problem.weights_layout == "in_out" else weight.shape[::-1]
     if d_in != x.shape[1]:
         raise InputError(_misfit(problem, name, origin, weight, x), key=f"W_{name}")
@@ -140,25 +144,22 @@ def _heads(problem: Problem, q: tuple[int, ...] | None, k: tuple[int, ...] | Non
 
 
 def _kv_heads(problem: Problem, h: int, k: tuple[int, ...] | None, v: tuple[int, ...] | None) -> int:
-    kv = problem.kv_heads
-    for name, shape in (("K", k), ("V", v)):
-        if shape is not None and len(shape) == 3:
-            if kv is not None and kv != shape[0]:
-                raise InputError(f"is {problem.shown(*shape)}, expected {kv} × …, one block a key and value head", key=name)
-            kv = shape[0]
-    kv = kv or h
+    given = {name: shape for name, shape in (("K", k), ("V", v)) if shape is not None}
+    cut: dict[str, tuple[int, ...]] = {name: shape for name, shape in given.items() if len(shape) == 3}
+    kv = problem.kv_heads or next((shape[0] for shape in cut.values()), h)
+    for name, shape in cut.items():
+        if shape[0] != kv:
+            raise InputError(f"is {problem.shown(*shape)}, expected {kv} × …, one block a key and value head", key=name)
     if h % kv:
         divisor = f"expected a divisor of heads, {h}"
-        if problem.kv_heads is None:
-            key, shape = next((name, shape) for name, shape in (("K", k), ("V", v)) if shape is not None and len(shape) == 3)
-            raise InputError(f"is {problem.shown(*shape)}, so there are {kv} key and value heads, {divisor}", key=key)
-        raise InputError(f"is {kv}, {divisor}: each key and value head serves as many query heads", key="kv_heads")
-    for name, shape in (("K", k), ("V", v)):
-        if shape is not None and len(shape) == 2 and shape[1] % kv:
-            raise InputError(
-                f"is {kv}, but {name} has {shape[1]} {problem.sides[1]}, which {kv} heads cannot share equally",
-                key="kv_heads" if problem.kv_heads else "heads",
-            )
+        if problem.kv_heads is not None:
+            raise InputError(f"is {kv}, {divisor}: each key and value head serves as many query heads", key="kv_heads")
+        name = next(iter(cut))
+        raise InputError(f"is {problem.shown(*cut[name])}, so there are {kv} key and value heads, {divisor}", key=name)
+    for name, shape in given.items():
+        if name not in cut and shape[1] % kv:
+            key = "kv_heads" if problem.kv_heads else "heads"
+            raise InputError(f"is {kv}, but {name} has {shape[1]} {problem.sides[1]}, which {kv} heads cannot share equally", key=key)
     return kv
 
 

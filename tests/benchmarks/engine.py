@@ -62,7 +62,7 @@ def contender(name: str):
             return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal).view(shape).numpy()
 
         return sdpa
-    from attn_cli.engine.large.tiles import attention
+    from attn_cli.engine.large.whole import attention
 
     return lambda q, k, v, causal: attention(q, k, v, mask="causal" if causal else None)
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attn_cli.engine import shapes
 from attn_cli.engine.attention import solve
+from attn_cli.engine.large import halves
 from attn_cli.engine.large import threads as blas
 from attn_cli.engine.large import tiles as fused
-from attn_cli.engine.large.tiles import attention
-from attn_cli.engine.large.whole import full_bytes, long_steps, solve_long
+from attn_cli.engine.large.whole import attention, full_bytes, long_steps, solve_long
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.scores import SCORES
@@ -29,7 +30,9 @@ def tiling(request, monkeypatch):
 
 def cut_small(monkeypatch, **sizes):
     for name, value in {**sizes, "SMALL": 0}.items():
-        monkeypatch.setattr(fused, name, value)
+        monkeypatch.setattr(halves if name == "HIDDEN" else fused, name, value)
+        if name == "ROWS":
+            monkeypatch.setattr(shapes, name, value)
 
 
 def numbers(*shape, seed=0):
@@ -357,3 +360,24 @@ def test_without_a_way_to_tell_openblas_the_blocks_come_in_turn(monkeypatch):
     expected = attention(q, k, v)
     monkeypatch.setattr(blas, "_openblas", lambda: None)
     np.testing.assert_array_equal(attention(q, k, v), expected)
+
+
+@pytest.mark.parametrize(
+    "mask", [{"window": 1}, {"window": (2, 2), "offset": 9}, {"window": 0, "offset": -20}, {"causal": True, "offset": -30}]
+)
+@pytest.mark.parametrize("more", [{}, {"keep": np.arange(6) % 2}], ids=["alone", "with keep"])
+def test_blocks_of_queries_whose_window_holds_no_key_have_empty_rows(mask, more, monkeypatch):
+    cut_small(monkeypatch, ROWS=4, KEYS=4)
+    agree(Problem(Q=numbers(21, D), K=numbers(6, D), V=numbers(6, D_V), mask={**mask, **more}))
+
+
+def test_a_single_query_whose_window_holds_no_key_gets_zeros():
+    assert attention([[1]], [[1]], [[1]], mask={"window": 0, "offset": 5}).tolist() == [[0]]
+
+
+@pytest.mark.parametrize("how", [solve, solve_long])
+def test_projected_values_that_overflow_are_refused_even_where_no_query_attends(how):
+    x = np.array([[1.0], [1e200]])
+    p = Problem(X=x, W_Q=[[0.0]], W_K=[[0.0]], W_V=[[1e200]], mask={"lengths": 1})
+    with pytest.raises(InputError, match="numbers of the values grow beyond what float64 can hold"):
+        how(p)

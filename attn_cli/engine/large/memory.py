@@ -26,8 +26,8 @@ STEPS_HELD = 12
 def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["compute", "trace"] = "compute") -> Trace:
     """The problem with its steps; without those of a number for each query and key where nobody asks for them, or where
     they would not fit into the memory budget, which a note tells. Raises UsageError where one of them is asked for by name."""
-    budget = _budget()
-    asks_less = detail == "compute" and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
+    budget, computes = _budget(), detail == "compute"
+    asks_less = computes and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
     if not asks_less and _at_most(problem) <= budget:
         return solve(problem)
     from attn_cli.engine.large.whole import full_bytes, long_steps, solve_long
@@ -38,17 +38,21 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
     needed = full_bytes(problem, left_out)
     if needed <= budget:
         return solve(problem)
-    asked = [name for name in only if name in left_out]
+    _refuse_asked([name for name in only if name in left_out], problem, needed, budget)
+    trace = solve_long(problem)
+    if only and computes:
+        return trace
+    values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
+    return replace(trace, notes=(Note("left_out", values, warning=True), *trace.notes))
+
+
+def _refuse_asked(asked: Sequence[str], problem: Problem, needed: float, budget: float) -> None:
+    """Raises UsageError where a step that does not fit is asked for, or where there are no values, so that only the weights could be."""
     if asked or (problem.V is None and problem.X is None and problem.context is None):
         raise UsageError(
             f"the steps with a number for each query and key take about {_size(needed)}, more than {MEMORY} allows "
             f"({_size(budget)}); set {MEMORY} higher to work out {', '.join(asked) or 'the weights'}"
         )
-    trace = solve_long(problem)
-    if only and detail == "compute":
-        return trace
-    values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
-    return replace(trace, notes=(Note("left_out", values, warning=True), *trace.notes))
 
 
 def _longest(problem: Problem) -> int:

@@ -23,135 +23,39 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.arrays import Array, shape_text
+from attn_cli.engine.arrays import Array
 from attn_cli.engine.attention import raw_scores, refuse_overflow
 from attn_cli.engine.expression import symbol
+from attn_cli.engine.large.halves import HALVES, additive
 from attn_cli.engine.large.threads import cores, one_thread_each
 from attn_cli.engine.masks import Head, allowed, cells, part, penalty_of, reach
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
-from attn_cli.engine.problem import Mask, Problem, Sizes, as_mask
-from attn_cli.engine.shapes import ROWS, plan
+from attn_cli.engine.problem import Mask, Problem, Sizes
+from attn_cli.engine.shapes import ROWS
 from attn_cli.engine.steps import Recorder
-from attn_cli.errors import InputError
 
 KEYS = ROWS
 """Keys in a tile, as many as queries in a block: both products are large enough to run at full speed and to make up for the calls
 between them, OpenBLAS adds up 384 numbers as two chains of 192, which lose less to rounding than one, and as blocks and
 tiles are alike, all of a causal mask's diagonal is one triangle."""
-HIDDEN = 1 << 17
-"""Cells in a piece of the additive hidden layer, which is worked over three or four times while it is in the cache."""
 WHOLE = 1 << 16
 """Scores in a piece of work for modes that need whole rows; they make about ten arrays of that size on the way."""
 SMALL = 1 << 16
 """Problems of at most so many scores are one batched block: starting threads would cost more than the work."""
 
 
-def attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    *,
-    score: str = "scaled",
-    mode: str = "soft",
-    mask: Any = None,
-    bias: Any = None,
-    scale: float | None = None,
-    temperature: float = 1.0,
-    softcap: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> Array:
-    """The output of attention for arrays of any size: (n, d), (m, d), (m, d_v) -> (n, d_v), or all with a head axis before.
-
-    Keys and values may have fewer heads than queries, each serving consecutive ones. `mask` is "causal", an array (n × m,
-    h × n × m or m) in which true or 1 means "may attend", or a mapping of `causal`, `offset`, `window`, `lengths`, `keep`
-    and `drop`; `parameters` are the arrays that `score` takes by name, such as {"W_q": …, "W_k": …, "v": …}. float16 and
-    float32 come back as they went in (float16 is worked in float32); everything else is worked in float64.
-
-    Raises InputError where the arrays do not fit together.
-    """
-    arrays = {"Q": np.asarray(q), "K": np.asarray(k), "V": np.asarray(v)}
-    dtype = _dtype(arrays)
-    problem = Problem(
-        Q=arrays["Q"].astype(dtype, copy=False),
-        K=arrays["K"].astype(dtype, copy=False),
-        V=arrays["V"].astype(dtype, copy=False),
-        score=score,
-        mode=mode,
-        scale=scale,
-        temperature=temperature,
-        softcap=softcap,
-        parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
-        mask=as_mask(mask),
-        bias=bias,
-        seed=seed,
-        dtype=dtype,
-    )
-    out = Tiled(problem, plan(problem), *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
-    out = out if arrays["Q"].ndim == 3 else out[0]
-    return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
-
-
-# ------------------------------------------------------------------ what was given
-def _dtype(arrays: Mapping[str, Array]) -> str:
-    """The dtype to work in; every array must be of numbers and have the same number of axes."""
-    for name, array in arrays.items():
-        if array.dtype.kind not in "fiub":
-            raise InputError(f"holds {array.dtype}, expected real numbers", key=name)
-        if array.ndim not in (2, 3) or array.ndim != arrays["Q"].ndim:
-            expected = "n × d or h × n × d" if name == "Q" else f"{arrays['Q'].ndim} axes, as Q has"
-            raise InputError(f"is {shape_text(array.shape) or 'one number'}, expected {expected}", key=name)
-    return "float32" if np.result_type(*arrays.values()) in (np.float16, np.float32) else "float64"
-
-
 def with_heads(x: Array) -> Array:
+    """With a head axis in front: (n, d) -> (1, n, d)."""
     return x if x.ndim == 3 else x[None]
 
 
 def _index(head: Head) -> int | slice:
     return slice(None) if head is None else head
-
-
-# ------------------------------------------------------------------ scores that fall apart into a query's and a key's part
-def _itself(x: Array, given: Mapping[str, Array]) -> Array:
-    return x
-
-
-def _through_w(x: Array, given: Mapping[str, Array]) -> Array:
-    return np.asarray(x @ given["W"])
-
-
-def _unit(x: Array, given: Mapping[str, Array]) -> Array:
-    scaled = op.divide.value(x, op.row_size.value(x))  # whose squares neither overflow nor are lost
-    return op.divide.value(scaled, op.row_norm.value(scaled))
-
-
-def _hidden_of_query(x: Array, given: Mapping[str, Array]) -> Array:
-    w = given["W"][:, : x.shape[-1]] if "W" in given else given["W_q"]
-    return np.asarray(x @ w.T + given.get("b", 0))
-
-
-def _hidden_of_key(x: Array, given: Mapping[str, Array]) -> Array:
-    w = given["W"][:, -x.shape[-1] :] if "W" in given else given["W_k"]
-    return np.asarray(x @ w.T)
-
-
-Share = Callable[[Array, Mapping[str, Array]], Array]
-PARTS: dict[str, tuple[Share, Share]] = {
-    "scaled": (_itself, _itself),
-    "dot": (_itself, _itself),
-    "general": (_through_w, _itself),
-    "cosine": (_unit, _unit),
-    "additive": (_hidden_of_query, _hidden_of_key),
-}
-"""What of a query and what of a key meet in their score: as a product, or for `additive` as vᵀ·tanh of the sum. Any other
-score function is called on blocks of queries and tiles of keys just as it is registered."""
 
 
 # ------------------------------------------------------------------ the whole
@@ -250,9 +154,9 @@ class Tiled:
         if self.k is None:
             return _Keys([], np.inf, values)
         tiles = [of_head(self.k[:, j : j + KEYS]) for j in range(0, self.sizes.m, KEYS)]
-        if self.problem.score not in PARTS:
+        if self.problem.score not in HALVES:
             return _Keys(tiles, np.inf, values)
-        _, of_key = PARTS[self.problem.score]
+        _, of_key = HALVES[self.problem.score]
         size = 0.0
         for j, tile in enumerate(tiles):
             part = of_key(tile, self.parameters)
@@ -290,15 +194,15 @@ class _Block:
         """No score's size exceeds it."""
         if work.q is not None:
             self.q = work.q[_index(head), rows]
-            if problem.score in PARTS:
-                self.q = PARTS[problem.score][0](self.q, work.parameters)
+            if problem.score in HALVES:
+                self.q = HALVES[problem.score][0](self.q, work.parameters)
                 self.bound = self._bound()
 
     def _linear(self) -> list[tuple[np.ufunc, float]]:
         """What a product is multiplied or divided by before anything else happens to it."""
         problem = self.work.problem
         steps: list[tuple[np.ufunc, float]] = []
-        if problem.scores is None and problem.score in PARTS:  # other score functions scale by themselves
+        if problem.scores is None and problem.score in HALVES:  # other score functions scale by themselves
             if problem.scale is not None:
                 steps.append((np.multiply, float(problem.scale)))
             elif problem.score == "scaled":
@@ -328,7 +232,7 @@ class _Block:
     def fold(self) -> None:
         """Scale the queries instead of their scores. Rounding may then differ, so that ties may: not for `hard`."""
         problem = self.work.problem
-        if problem.scores is None and problem.score in PARTS and problem.score != "additive":
+        if problem.scores is None and problem.score in HALVES and problem.score != "additive":
             self.q = self.q * np.asarray(self.factor, problem.dtype)
             self.linear = []
 
@@ -391,42 +295,13 @@ class _Block:
             np.copyto(out, cells(problem.scores, self.head, self.rows, keys))
             return out
         tile, start = self.keys.tiles[keys.start // KEYS], keys.start % KEYS
-        if problem.score not in PARTS:
+        if problem.score not in HALVES:
             np.copyto(out, raw_scores(_named(self.q), _named(tile[..., start : start + width, :]), problem, Recorder()).value)
         elif problem.score == "additive":
             additive(self.q, tile[..., start : start + width], work.parameters["v"], self.keys.size, out)
         else:
             np.matmul(self.q, tile[..., start : start + width], out=out)
         return out
-
-
-def additive(q: Array, k: Array, v: Array, k_size: float, out: Array) -> None:
-    """vᵀ·tanh(q + k) for every query and key: (n, a), (a, m), (a,) -> (n, m), a few queries at a time.
-
-    The hidden layer is laid out a × n × m, so that the inner loops run along the keys. As tanh(x) = 1 − 2 / (1 + exp(2x)) and
-    exp(2(q + k)) is a product, no exponential is needed for a pair, unless it might overflow.
-    """
-    *head, n, a = q.shape
-    m = k.shape[-1]
-    q = np.ascontiguousarray(np.swapaxes(q, -1, -2))
-    product = 2 * (float(np.abs(q).max()) + k_size) < np.log(np.finfo(q.dtype).max) - 1
-    if product:
-        q, k = np.exp(2 * q), np.exp(2 * k)
-    step = max(1, HIDDEN // (a * m * prod(head)))
-    scratch = np.empty(prod(head) * a * min(step, n) * m, q.dtype)
-    for i in range(0, n, step):
-        some = q[..., i : i + step, None]
-        rows = some.shape[-2]
-        hidden = scratch[: scratch.size // min(step, n) * rows].reshape(*head, a, rows, m)
-        if product:
-            np.multiply(some, k[..., None, :], out=hidden)
-            hidden += 1
-            np.reciprocal(hidden, out=hidden)
-        else:
-            np.tanh(np.add(some, k[..., None, :], out=hidden), out=hidden)
-        flat = hidden.reshape(*head, a, rows * m)
-        summed = v.sum() - np.matmul(2 * v, flat) if product else np.matmul(v, flat)
-        out[..., i : i + rows, :] = summed.reshape(*head, rows, m)
 
 
 # ------------------------------------------------------------------ modes

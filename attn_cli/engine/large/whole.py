@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.arrays import Array
-from attn_cli.engine.attention import after_heads, cut, project, refuse_overflow, solve
+from attn_cli.engine.arrays import Array, shape_text
+from attn_cli.engine.attention import after_heads, projected, refuse_overflow, solve
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.large.tiles import Tiled, with_heads
 from attn_cli.engine.masks import reach
@@ -23,6 +23,63 @@ from attn_cli.engine.steps import Recorder, Trace
 from attn_cli.errors import InputError
 
 
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    score: str = "scaled",
+    mode: str = "soft",
+    mask: Any = None,
+    bias: Any = None,
+    scale: float | None = None,
+    temperature: float = 1.0,
+    softcap: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Array:
+    """The output of attention for arrays of any size: (n, d), (m, d), (m, d_v) -> (n, d_v), or all with a head axis before.
+
+    Keys and values may have fewer heads than queries, each serving consecutive ones. `mask` is "causal", an array (n × m,
+    h × n × m or m) in which true or 1 means "may attend", or a mapping of `causal`, `offset`, `window`, `lengths`, `keep`
+    and `drop`; `parameters` are the arrays that `score` takes by name, such as {"W_q": …, "W_k": …, "v": …}. float16 and
+    float32 come back as they went in (float16 is worked in float32); everything else is worked in float64.
+
+    Raises InputError where the arrays do not fit together.
+    """
+    arrays = {"Q": np.asarray(q), "K": np.asarray(k), "V": np.asarray(v)}
+    dtype = _dtype(arrays)
+    problem = Problem(
+        Q=arrays["Q"].astype(dtype, copy=False),
+        K=arrays["K"].astype(dtype, copy=False),
+        V=arrays["V"].astype(dtype, copy=False),
+        score=score,
+        mode=mode,
+        scale=scale,
+        temperature=temperature,
+        softcap=softcap,
+        parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
+        mask=mask,
+        bias=bias,
+        seed=seed,
+        dtype=dtype,
+    )
+    out = Tiled(problem, plan(problem), *(with_heads(getattr(problem, name)) for name in ("Q", "K", "V"))).output()
+    out = out if arrays["Q"].ndim == 3 else out[0]
+    return out.astype(np.float16) if all(array.dtype == np.float16 for array in arrays.values()) else out
+
+
+def _dtype(arrays: Mapping[str, Array]) -> str:
+    """The dtype to work in; every array must be of numbers and have the same number of axes."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"holds {array.dtype}, expected real numbers", key=name)
+        if array.ndim not in (2, 3) or array.ndim != arrays["Q"].ndim:
+            expected = "n × d or h × n × d" if name == "Q" else f"{arrays['Q'].ndim} axes, as Q has"
+            raise InputError(f"is {shape_text(array.shape) or 'one number'}, expected {expected}", key=name)
+    return "float32" if np.result_type(*arrays.values()) in (np.float16, np.float32) else "float64"
+
+
 @op.quietly
 def solve_long(problem: Problem) -> Trace:
     """Work a problem of many tokens: as `solve`, but without the steps that have a number for each query and key."""
@@ -30,19 +87,17 @@ def solve_long(problem: Problem) -> Trace:
     sizes = plan(problem)
     if sizes.d_v is None:
         raise InputError("there is no output without values; give V, or X to make them from")
-    record = Recorder(problem.vectors == "columns", sizes.h > 1)
-
-    def step(name: str, count: int) -> Named:
-        named = record(name, cut(project(name, problem), count, sizes.h))
-        return without_noise(named) if problem.score == "cosine" and name != "V" else named
-
-    given = problem.scores is not None
-    q = None if given else with_heads(step("Q", sizes.h).value)
-    k = None if given else with_heads(step("K", sizes.kv_heads).value)
-    v = step("V", sizes.kv_heads)
-    made = Tiled(problem, sizes, q, k, with_heads(v.value)).output()
+    record = Recorder(problem.columns, sizes.h > 1)
+    q, k, v = (projected(name, problem, sizes, record) for name in ("Q", "K", "V"))
+    assert v is not None
+    if problem.V is None:
+        refuse_overflow({"values": v}, problem)
+    if problem.score == "cosine" and q is not None and k is not None:
+        q, k = without_noise(q), without_noise(k)
+    queries, keys = (None if x is None else with_heads(x.value) for x in (q, k))
+    out = Tiled(problem, sizes, queries, keys, with_heads(v.value)).output()
     formula = op.weighted.formula(symbol("Aₕ", "A_h") if sizes.h > 1 else symbol("A"), v.expr)
-    result = after_heads(Named(made if sizes.h > 1 else made[0], formula), problem, sizes, record)
+    result = after_heads(Named(out if sizes.h > 1 else out[0], formula), problem, sizes, record)
     refuse_overflow({"output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
