@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
 
@@ -57,7 +57,8 @@ def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
     from attn_cli.render.lang import note_text
 
     for note in notes:
-        print(f"{'warning' if note.warning else 'note'}: {where}{note_text(note, lang)}", file=sys.stderr)
+        told = f"{'warning' if note.warning else 'note'}: {where}{note_text(note, lang)}"
+        print(_shown(told, sys.stderr), file=sys.stderr)
 
 
 def write(result: str | bytes, output: str | None, data: bool = False) -> None:
@@ -80,8 +81,17 @@ def write(result: str | bytes, output: str | None, data: bool = False) -> None:
     if isinstance(result, bytes):
         sys.stdout.buffer.write(result)
     else:
-        sys.stdout.write(result)
+        sys.stdout.write(_shown(result, sys.stdout))
     sys.stdout.flush()
+
+
+def _shown(text: str, stream: TextIO) -> str:
+    """The text in signs that a stream has."""
+    if text.isascii() or (stream.encoding or "utf-8").lower().replace("_", "-") in ("utf-8", "utf8"):
+        return text
+    from attn_cli.render.signs import fitting
+
+    return fitting(text, stream.encoding)
 
 
 class Progress:

@@ -25,6 +25,8 @@ WHOLE = 10**10
 """Whole numbers up to here are written out."""
 EXTRA = 4
 """How many decimals an equation may add so that it holds as shown."""
+DIGITS = 16
+"""More decimals than a float tells apart; an exponential's argument never needs them."""
 FOLD = 12
 """Sums of more terms are folded in the middle."""
 
@@ -107,7 +109,7 @@ class Style:
         parts = tuple(_chain(expr))
         result, wanted = self.short(value), self.number(value)
         writer = fallback = None
-        for writer in self._writers(written):
+        for writer in self._writers(written, any(map(_raises, parts))):
             if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
                 fallback = fallback or writer
                 if all(_holds(before, after, writer) for before, after in zip(parts, parts[1:], strict=False)):
@@ -120,13 +122,18 @@ class Style:
             exact = _stands_for(read(result), value) and _exact(result) == _rational(parts[-1], writer)
             signs.append("=" if exact else "≈")
             result = "0" if exact and not result.strip("-0.") else result
+            if exact and "≈" in signs and _rational(parts[0], writer) == _exact(result):  # 0 / √2 = 0 needs no rounded middle
+                parts, signs = parts[:1], ["="]
         return Worked(parts, tuple(signs), result, writer, value)
 
-    def _writers(self, written: Written) -> Iterator[Callable[[Num], str]]:
-        """Ways to write the operands, the shortest first."""
+    def _writers(self, written: Written, raises: bool) -> Iterator[Callable[[Num], str]]:
+        """Ways to write the operands, the shortest first; those of an exponential with as many decimals as it takes."""
         for small in (False, True):
             for extra in range(EXTRA + 1):
                 yield partial(self._write, extra, small, written)
+        if raises:
+            for extra in range(EXTRA + 1, DIGITS - self.decimals):
+                yield partial(self._write, extra, False, written)
 
     def _write(self, extra: int, small: bool, written: Written, n: Num) -> str:
         """An operand; `small` writes small results with an exponent, for want of decimals that could hold them."""
@@ -195,6 +202,11 @@ def _chain(expr: Expr) -> Iterator[Expr]:
         if _flat(expr) or all(isinstance(a, Num) for a in expr.args):
             return
         expr = _simpler(expr)
+
+
+def _raises(expr: Expr) -> bool:
+    """Whether an exponential stands in it, which magnifies what was rounded away."""
+    return expr.op == "exp" or any(map(_raises, expr.args))
 
 
 def _flat(expr: Expr) -> bool:
@@ -276,6 +288,8 @@ def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact | None:
     known = [a for a in args if a is not None]
     if expr.op in PRODUCTS:
         return 0 if 0 in known else math.prod(known) if len(known) == len(args) else None
+    if expr.op == "divide" and args[0] == 0 and args[1] != 0:
+        return 0
     if len(known) < len(args):
         return None
     match expr.op:

@@ -27,18 +27,22 @@ LOOK = {
     "carried": "yellow",
     "wrong": "bold red",
     "missing": "",
-    "chosen": "bold black on #ff9800",
-    "shade0": "",
-    "shade1": "",
-    "shade2": "black on #b89f7a",
-    "shade3": "black on #c49a5c",
-    "shade4": "black on #cf9645",
-    "shade5": "black on #da9430",
-    "shade6": "black on #e59420",
-    "shade7": "bold black on #f09610",
-    "shade8": "bold black on #ff9800",
 }
-"""How each role looks. Shades set both colours and gain in strength, so that they read alike on dark and light terminals."""
+"""How each role looks."""
+
+SHADES = {
+    "standard": ("", "", "", "bold", "bold", "black on yellow", "black on yellow", "black on yellow", "bold black on bright_yellow"),
+    "256": (
+        *("", "", "black on color(137)", "black on color(137)", "black on color(172)", "black on color(172)"),
+        *("black on color(208)", "black on color(208)", "bold black on color(214)"),
+    ),
+    "truecolor": (
+        *("", "", "black on #b89f7a", "black on #c49a5c", "black on #cf9645", "black on #da9430"),
+        *("black on #e59420", "bold black on #f09610", "bold black on #ff9800"),
+    ),
+}
+"""How a weight looks, from 0 to 8, with so many colours: one ramp, whose patches gain in light and in colour. Each sets the ink too, so
+that it reads alike on dark and light terminals."""
 
 
 def draw(page: Page) -> str:
@@ -54,13 +58,15 @@ def colored(rows: Iterable[Row]) -> str:
     from rich.segment import Segment, Segments
     from rich.style import Style as Look
 
-    looks = {role: Look.parse(look) for role, look in LOOK.items()}
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=10_000, legacy_windows=False, _environ=_environ())
+    shades = SHADES.get(console.color_system or "", SHADES["standard"])
+    named = {**LOOK, **{f"shade{level}": look for level, look in enumerate(shades)}, "chosen": shades[-1]}
+    looks = {role: Look.parse(look) for role, look in named.items()}
     segments: list[Segment] = []
     for row in rows:
         segments += [Segment(word, looks.get(role)) for word, role in row]
         segments.append(Segment.line())
-    out = StringIO()
-    console = Console(file=out, force_terminal=True, width=10_000, legacy_windows=False, _environ=_environ())
     console.print(Segments(segments), end="", soft_wrap=True)
     return out.getvalue()
 

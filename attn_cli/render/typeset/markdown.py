@@ -86,7 +86,8 @@ def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
         told = escaped(paragraph.text)
         yield f"**{told}**" if paragraph.role == "title" else told
     if paragraph.lines:
-        yield _worked(paragraph.lines, style)
+        lines = (line.plain(0 if style.full else style.fold, style.lang) for line in paragraph.lines)
+        yield "\n".join(f"- {escaped(line)}" for line in lines)
 
 
 def _worked(lines: Sequence[Line], style: Style) -> str:
