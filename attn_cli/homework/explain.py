@@ -17,7 +17,7 @@ from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
 from attn_cli.homework.reach import reached
 from attn_cli.homework.replacements import Replacements
-from attn_cli.homework.rounding import Rounding, near, rounded_step
+from attn_cli.homework.rounding import PROPORTIONS, Rounding, near, rounded_step
 from attn_cli.homework.submission import WRONG, Submission
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
@@ -128,7 +128,7 @@ class Book:
         return Explanation(codes[0], codes[1:], min(instead, key=self.order.__getitem__), self._made(submission, instead))
 
     def untold(self, submission: Submission, placed: Placed) -> list[str]:
-        """Known mistakes that differ from right submission, but not in the digits given."""
+        """Known mistakes that differ from right work, but not in the digits given."""
         visible = self.visible(placed.step, submission.handed)
         if not visible:
             return []
@@ -202,19 +202,38 @@ class Book:
 
     def _worked(self, submission: Submission, placed: Placed, variant: Variant, rounding: Rounding | None = None) -> Array:
         """What the mistake gives from the numbers handed in, hidden steps rounded or not."""
+        return self._value(submission, placed, variant, variant.instead, rounding)
+
+    def _value(
+        self, submission: Submission, placed: Placed, variant: Variant, instead: Replacements, rounding: Rounding | None = None
+    ) -> Array:
         try:
-            return submission.run(submission.written, variant.instead, rounding).step(placed.step).made.value
+            return submission.run(submission.written, instead, rounding).step(placed.step).made.value
         except FAILS:
             return variant.values[placed.step]
 
     def _ways(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
         """What the mistake gives exactly, from the numbers handed in or from right ones; then with hidden steps rounded."""
         yield EXACT, self._worked(submission, placed, variant)
-        if not submission.tainted:
+        if not submission.tainted and submission.written:
             yield EXACT, variant.values[placed.step]
-        if most >= HIDDEN and placed.answer.rounding.rounds:
+        if placed.step in PROPORTIONS:
+            yield EXACT, self._value(submission, placed, variant, variant.less_max)
+        if most >= HIDDEN:
+            for rounding in self._roundings(submission, placed):
+                yield HIDDEN, self._worked(submission, placed, variant, rounding)
+
+    def _roundings(self, submission: Submission, placed: Placed) -> Iterator[Rounding]:
+        """How steps that were not handed in may have been rounded on the way to this one."""
+        if placed.answer.rounding.rounds and self._hidden(submission, placed.step):
             for how in ("even", "up"):
-                yield HIDDEN, self._worked(submission, placed, variant, placed.answer.rounding._replace(how=how))
+                yield placed.answer.rounding._replace(how=how)
+
+    def _hidden(self, submission: Submission, step: str) -> list[str]:
+        """The steps before one of which some cell was not handed in."""
+        written = submission.written
+        earlier = [name for name, place in self.order.items() if place < self.order[step]]
+        return [name for name in earlier if name not in written or np.isnan(written[name]).any()]
 
     def _fit(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> int | None:
         """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""
@@ -275,15 +294,21 @@ class Book:
         if fits and fits[0].misses.any():
             ours = [self._worked(submission, placed, fits[0].variant)]
             return _described(placed, ours, fits[0].misses, SLIPS, PLACES)[:1]
-        ours = [submission.follows(placed, submission.run(submission.written), submission.own)]
-        if not submission.tainted:
-            ours.append(self.truth.step(placed.step).made.value)
+        ours = [submission.follows(placed, trace, submission.own) for trace in self._honest(submission, placed)]
         what = _described(placed, ours, wrong, SLIPS)
         where = [] if fits else _described(placed, ours, wrong, PLACES)
         early = ["rounded_too_early"] if self._too_early(submission, placed) else []
         if "last_digit" in where and wrong.sum() == 1:  # whoever rounds too early is seldom off in one cell only
             return [*what, *where, *early]
         return [*early, *what, *where]
+
+    def _honest(self, submission: Submission, placed: Placed) -> Iterator[Trace]:
+        """What follows from the numbers handed in, from right ones, and with hidden steps rounded."""
+        yield submission.run(submission.written)
+        if not submission.tainted:
+            yield self.truth
+        for rounding in self._roundings(submission, placed):
+            yield submission.run(submission.written, None, rounding)
 
     def _too_early(self, submission: Submission, placed: Placed) -> bool:
         """Whether fewer digits on the way, in all hidden steps or in one, give exactly these numbers."""

@@ -176,6 +176,8 @@ class Case:
         self.habit = a_habit(rng)
         if self.habit.single or code == "constant_rounded" or code in SLIPS:
             self.habit = Habit(int(rng.integers(1, 7)), str(rng.choice(["even", "up"])), bool(rng.random() < 0.5))
+        if code in ("softmax_columns", "softmax_all"):  # whose largest score is another's
+            self.habit = replace(self.habit, less_max=False)
         self.names = some_steps(rng, marker, everything)
         self.work: dict[str, Any] | None = None
         self.spread = False
@@ -186,6 +188,7 @@ class Case:
         honest = Student(self.problem, "", self.habit, self.rng).work()
         assert honest is not None
         self.rng.bit_generator.state = state
+        self.honest = honest
         self.work = self._mistaken(honest)
         if self.work is None or any(name in self.work and np.isnan(self.work[name]).any() for name in self.names):
             return False
@@ -250,9 +253,12 @@ class Case:
 
     def gives_the_same(self, code: str, step: str) -> bool:
         """Whether somebody who makes another mistake would have written the same up to that step."""
+        assert self.work is not None
+        if code in SLIPS and self.code in SLIPS:
+            copies = [slip(code, self.honest[step], self.habit.decimals, np.random.default_rng(seed)) for seed in range(200)]
+            return any(copy is not None and np.array_equal(copy, self.work[step]) for copy in copies)
         if code not in METHODS:
             return False
-        assert self.work is not None
         names = [n for n in self.names[: self.names.index(step) + 1] if n in self.work]
         mine = [written(n, self.work[n], self.problem, self.habit) for n in names]
         for seed in range(40):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from attn_cli.engine.training import again
 from attn_cli.errors import InputError
 from attn_cli.homework.mistakes.registry import MISTAKES, Mistake
 from attn_cli.homework.mistakes.scene import Scene
-from attn_cli.homework.replacements import Replacements
+from attn_cli.homework.replacements import Replacements, minus_max
 from attn_cli.homework.rounding import near
 
 FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
@@ -36,6 +37,13 @@ class Variant:
     @property
     def code(self) -> str:
         return self.mistake.code
+
+    @cached_property
+    def less_max(self) -> Replacements:
+        """The same mistake of somebody who takes the row's maximum off before exp."""
+        if "exponentials" in self.instead:
+            return self.instead
+        return {**self.instead, "exponentials": minus_max}
 
 
 def variants(truth: Trace) -> list[Variant]:
