@@ -10,8 +10,8 @@ from attn_cli.files.claims import cell_claim
 from attn_cli.homework.claims import answer
 from attn_cli.homework.drill import Drill
 from attn_cli.homework.exercises import Exercise, Wanted, asked, audit, class_of, exercise, slips
+from attn_cli.homework.marking import Marker
 from attn_cli.homework.mistakes.worked import variants
-from attn_cli.homework.report import Marker
 
 CHAPTER = Problem(X=np.array([[1.0, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]]), W_Q=np.eye(4), W_K=np.eye(4), W_V=np.eye(4))
 
