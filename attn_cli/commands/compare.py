@@ -84,8 +84,8 @@ def _ways(loaded: Loaded, style: Style) -> tuple[Sheet, list[Note], int]:
     from attn_cli.engine.comparison import ways
     from attn_cli.render.comparisons import ways_sheet
 
-    found, notes = ways(loaded.problem)
-    return ways_sheet(found[0].trace, found, notes, style), notes, 0
+    trace, found, notes = ways(loaded.problem)
+    return ways_sheet(trace, found, notes, style), notes, 0
 
 
 def _apart(loaded: Loaded, paths: list[str], settings: Settings, reading: FileOptions, style: Style) -> tuple[Sheet, list[Note], int]:

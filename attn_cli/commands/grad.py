@@ -8,7 +8,7 @@ import typer
 
 from attn_cli.commands.help_page import Command
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
-from attn_cli.commands.output import Output
+from attn_cli.commands.output import Output, write
 from attn_cli.commands.trace import Cell, Full
 from attn_cli.commands.walkthrough import File, walk
 from attn_cli.errors import InputError, UsageError
@@ -62,8 +62,10 @@ def run(
     def work(problem: Problem) -> Trace:
         from attn_cli.engine.differences import verified
         from attn_cli.engine.estimators import estimate
+        from attn_cli.engine.large.memory import refuse_beyond_memory
         from attn_cli.engine.training import differentiate
 
+        refuse_beyond_memory(problem)
         if estimator is None:
             if baseline is not None:
                 raise UsageError("--baseline belongs to --estimator reinforce, which is not asked for")
@@ -73,7 +75,13 @@ def run(
             raise UsageError("--verify: an estimate is not the slope of the loss, so there is nothing to compare; leave out --estimator")
         return estimate(problem, estimator, samples, _baseline(baseline, estimator, files))
 
-    walk(file, settings, matrices, files, look, output, "trace", cell or (), full, work)
+    trace = walk(file, settings, matrices, files, look, output, "trace", cell or (), full, work)
+    if "estimate" in trace.findings and output is None and look.format in (None, "table", "plain", "markdown"):
+        from attn_cli.render.estimates import estimate_sheet
+        from attn_cli.render.sheet import written
+
+        style = look.style("trace", on_screen=True)
+        write("\n" + written(estimate_sheet(trace, style), look.format or "table", style), None)
 
 
 def _baseline(text: str | None, estimator: str, files: FileOptions) -> str | float | None:

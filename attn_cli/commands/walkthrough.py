@@ -34,8 +34,8 @@ def walk(
     cells: Sequence[str] = (),
     full: bool = False,
     work: Callable[[Problem], Trace] | None = None,
-) -> None:
-    """`work` is done in place of the forward pass alone."""
+) -> Trace:
+    """Load, work and show a problem; `work` is done in place of the forward pass alone."""
     output = target(output)
     form = format_for(look.format, output)
     example = file is None and not given(matrices)
@@ -56,3 +56,4 @@ def walk(
     style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
     write(form.trace(trace, style, notes), output, not form.page)
     say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())
+    return trace

@@ -33,7 +33,8 @@ class Way(NamedTuple):
 
     score: str
     mode: str
-    trace: Trace
+    weights: Array
+    """In row layout, whatever the problem's: (n, m) or (h, n, m)."""
     entropy: Array
     """Of each row of weights, in nats: 0 where all weight is on one key, log m where all keys share alike: (n,) or (h, n)."""
     largest: Array
@@ -45,14 +46,11 @@ class Way(NamedTuple):
     parameters: int
     """Numbers that the score function learns."""
 
-    @property
-    def weights(self) -> Array:
-        return self.trace["weights"]
 
-
-def ways(problem: Problem) -> tuple[list[Way], list[Note]]:
-    """Every score function that the problem has parameters for, in every mode; and why the others are left out."""
-    found, notes = [], []
+def ways(problem: Problem) -> tuple[Trace, list[Way], list[Note]]:
+    """Every score function that the problem has parameters for, in every mode, and why the others are left out; the first one's
+    trace knows the labels."""
+    found, notes, first = [], [], None
     scores = list(SCORES) if problem.scores is None else [problem.score]
     for score in scores:
         needs = SCORES[score].parameters
@@ -67,10 +65,9 @@ def ways(problem: Problem) -> tuple[list[Way], list[Note]]:
                     Note("compare_misfit", {"score": score, "reason": f"{error.key}: {error.message}" if error.key else error.message})
                 )
                 break
+            first = first or trace
             found.append(way(score, mode, trace))
-    if not found:
-        solve(problem)  # whose complaint is the one to hear
-    return found, notes
+    return first or solve(problem), found, notes  # where nothing fits, the problem's own complaint is the one to hear
 
 
 def way(score: str, mode: str, trace: Trace) -> Way:
@@ -80,7 +77,7 @@ def way(score: str, mode: str, trace: Trace) -> Way:
     largest = a.max(axis=-1)
     winner = np.where(largest > 0, (a >= largest[..., None] - TIED).argmax(axis=-1), -1)
     parameters = sum(array.size for array in trace.problem.parameters.get(score, {}).values())
-    return Way(score, mode, trace, entropy, largest, winner, multiplications(trace), parameters)
+    return Way(score, mode, a, entropy, largest, winner, multiplications(trace), parameters)
 
 
 def multiplications(trace: Trace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.comparison import Apart, Way, disagreements
 from attn_cli.engine.notes import Note
 from attn_cli.engine.scaling import KEYS, Measured
-from attn_cli.engine.steps import Step, Trace
+from attn_cli.engine.steps import Step, Trace, turned
 from attn_cli.render.data.json import _plain, plain_value
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import note_text, text
@@ -21,6 +22,8 @@ from attn_cli.render.sheet import Sheet, Table
 from attn_cli.render.style import Style
 from attn_cli.render.walkthrough import default_title
 
+LINES = 24
+"""Queries whose weights a page lays side by side; data formats hold all of them."""
 NONE = "-"
 """Stands where a row may attend to nothing, or one side lacks a step."""
 
@@ -30,8 +33,12 @@ def ways_sheet(trace: Trace, found: Sequence[Way], notes: Sequence[Note], style:
     """What each way costs and where its weights go, then the weights of each query, one way a row."""
     title = trace.problem.title or default_title(trace, style.lang)
     tables = [_costs(found, style)]
-    tables += [_weights(found, at, style) for at in np.ndindex(*found[0].winner.shape)]
-    lines = [_disagreement(found, at, chosen, style) for at, chosen in disagreements(list(found))] or [text("compare.agree", style.lang)]
+    rows = list(np.ndindex(*found[0].winner.shape))
+    tables += [_weights(trace, found, at, style) for at in rows[:LINES]]
+    lines = [_disagreement(trace, found, at, chosen, style) for at, chosen in islice(disagreements(list(found)), LINES)]
+    lines = lines or [text("compare.agree", style.lang)]
+    if len(rows) > LINES:
+        lines.append(text("compare.more", style.lang, shown=LINES, count=len(rows)))
     if all(one.multiplications == 0 for one in found):
         lines.append(text("compare.given", style.lang))
     return Sheet(title, tuple(tables), tuple(lines), document=_ways_document(title, trace, found, notes, style))
@@ -49,21 +56,19 @@ def _costs(found: Sequence[Way], style: Style) -> Table:
     return Table(text("compare.costs", style.lang), header, tuple(rows.values()))
 
 
-def _weights(found: Sequence[Way], at: tuple[int, ...], style: Style) -> Table:
+def _weights(trace: Trace, found: Sequence[Way], at: tuple[int, ...], style: Style) -> Table:
     """The weights of one query, one way a row, then the largest, the key that has it, and the entropy."""
-    trace = found[0].trace
     header = (*(text(f"compare.{key}", style.lang) for key in ("score", "mode")), *trace.key_labels)
     header += tuple(text(f"compare.{key}", style.lang) for key in ("largest", "winner", "entropy"))
     rows = []
     for one in found:
-        key, weights = int(one.winner[at]), one.trace.step("weights").made.value[at].tolist()
+        key, weights = int(one.winner[at]), one.weights[at].tolist()
         numbers = [style.number(value) for value in (*weights, float(one.largest[at]), float(one.entropy[at]))]
         rows.append((one.score, one.mode, *numbers[:-1], trace.key_labels[key] if key >= 0 else NONE, numbers[-1]))
     return Table(text("compare.weights", style.lang, row=_row_name(trace, at, style.lang)), header, tuple(rows), 2)
 
 
-def _disagreement(found: Sequence[Way], at: tuple[int, ...], chosen: dict[int, list[Way]], style: Style) -> str:
-    trace = found[0].trace
+def _disagreement(trace: Trace, found: Sequence[Way], at: tuple[int, ...], chosen: dict[int, list[Way]], style: Style) -> str:
     joint = "、" if style.lang == "zh" else ", "
     sides = []
     for key, ways in chosen.items():
@@ -94,7 +99,7 @@ def _ways_document(title: str, trace: Trace, found: Sequence[Way], notes: Sequen
             {
                 "score": None if trace.problem.scores is not None else one.score,
                 "mode": one.mode,
-                "weights": plain_value(one.weights),
+                "weights": plain_value(turned("weights", one.weights) if trace.problem.vectors == "columns" else one.weights),
                 "entropy": one.entropy.tolist(),
                 "largest": one.largest.tolist(),
                 "winner": _winners(one.winner),

@@ -30,25 +30,25 @@ EVERYTHING = Problem(
     ],
 )
 def test_a_score_function_costs_what_its_formula_multiplies(name, multiplications, parameters):
-    found, _ = ways(EVERYTHING)
+    _, found, _ = ways(EVERYTHING)
     costs = {(one.multiplications, one.parameters) for one in found if one.score == name}
     assert costs == {(multiplications, parameters)}
 
 
 def test_every_score_function_with_parameters_meets_every_mode():
-    found, notes = ways(EVERYTHING)
+    _, found, notes = ways(EVERYTHING)
     assert [(one.score, one.mode) for one in found] == [(score, mode) for score in SCORES for mode in MODES]
     assert notes == []
 
 
 def test_a_score_function_without_its_parameters_is_left_out_with_a_note():
-    found, notes = ways(Problem(X=np.eye(3)))
+    _, found, notes = ways(Problem(X=np.eye(3)))
     assert {one.score for one in found} == {"scaled", "dot", "cosine"}
     assert [note.values["score"] for note in notes] == ["additive", "general"]
 
 
 def test_entropy_runs_from_one_key_to_all_alike():
-    found, _ = ways(Problem(Q=np.zeros((1, 2)), K=np.ones((4, 2))))
+    _, found, _ = ways(Problem(Q=np.zeros((1, 2)), K=np.ones((4, 2))))
     by_mode = {one.mode: float(one.entropy[0]) for one in found if one.score == "dot"}
     assert by_mode["soft"] == pytest.approx(np.log(4))
     assert by_mode["hard"] == 0
@@ -56,7 +56,7 @@ def test_entropy_runs_from_one_key_to_all_alike():
 
 def test_disagreements_are_told_by_the_key_that_wins():
     longer = Problem(Q=np.array([[1.0, 0.0]]), K=np.array([[1.0, 0.0], [2.0, 9.0]]))
-    ((at, chosen),) = disagreements(ways(longer)[0])
+    ((at, chosen),) = disagreements(ways(longer)[1])
     assert at == (0,)
     assert {key: {one.score for one in each} for key, each in chosen.items()} == {0: {"cosine"}, 1: {"scaled", "dot"}}
 

@@ -186,9 +186,7 @@ def test_a_large_trace_says_how_many_cells_follow() -> None:
 
 def test_chinese_reads_as_chinese() -> None:
     told = shown(textbook(title="", mask=Mask(causal=True)), detail="trace", lang="zh")
-    assert told.startswith(
-        "缩放点积注意力（软注意力）\n每行是一个查询 · 沿每行做 Softmax · 因果掩码 · √d_k = √4 = 2\n\n输入\n"
-    )
+    assert told.startswith("缩放点积注意力（软注意力）\n每行是一个查询 · 沿每行做 Softmax · 因果掩码 · √d_k = √4 = 2\n\n输入\n")
     assert "被掩码屏蔽" in told
     words = set(re.findall(r"[A-Za-z]{4,}", told))
     assert words == {"Softmax"}

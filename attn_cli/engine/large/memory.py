@@ -55,6 +55,13 @@ def _refuse_asked(asked: Sequence[str], problem: Problem, needed: float, budget:
         )
 
 
+def refuse_beyond_memory(problem: Problem) -> None:
+    """Raises UsageError where a backward pass would not fit: it holds a gradient for nearly every step that a forward pass holds."""
+    needed, budget = 2 * _at_most(problem), _budget()
+    if needed > budget:
+        raise UsageError(f"the backward pass may take {_size(needed)}, more than {MEMORY} allows ({_size(budget)}); set {MEMORY} higher")
+
+
 def _longest(problem: Problem) -> int:
     """As many as the queries or the keys, or more."""
     return max((size for shape in _shapes(problem) for size in shape[-2:]), default=1)
