@@ -194,7 +194,7 @@ TEXT = {
     "compare.entropy": "熵",
     "compare.weights": "{row} 的权重",
     "compare.agree": "不抽签的各打分函数与模式对每个查询都选同一个键",
-    "compare.disagree": "查询 {row}：{sides}",
+    "compare.disagree": "{row}：{sides}",
     "compare.chooses": "{key} 胜出：{ways}",
     "compare.more": "显示了 {count} 行中 {shown} 行的权重；--format json 含全部",
     "compare.given": "分数是给出的，不需要乘法",
