@@ -184,7 +184,7 @@ def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
 
 
 def _skipped(task: Task, loaded: Loaded) -> Outcome:
-    from attn_cli.engine.remarks import settings
+    from attn_cli.engine.choices import settings
     from attn_cli.engine.shapes import plan
 
     return _told(task, settings(loaded.problem, plan(loaded.problem.as_dtype())))._replace(skipped=True)

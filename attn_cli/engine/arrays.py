@@ -15,7 +15,7 @@ Cell = tuple[int, ...]
 
 
 def all_finite(array: Array) -> bool:
-    """Whether no cell is NaN or infinite. For small arrays the sum of squares tells it fastest, unless it overflows."""
+    """Whether no cell is NaN or infinite. For small arrays the sum of squares shows it fastest, unless it overflows."""
     if array.size < 1000 and math.isfinite(np.vdot(array, array)):  # which never warns
         return True
     return bool(np.isfinite(array).all())

@@ -12,12 +12,13 @@ import numpy as np
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array, all_finite
+from attn_cli.engine.choices import labels, settings
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.masks import allowed
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
+from attn_cli.engine.pitfalls import notes_on
 from attn_cli.engine.problem import Problem, Sizes, has_weights, source
-from attn_cli.engine.remarks import labels, remarks, settings
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.shapes import open_cells, plan
 from attn_cli.engine.steps import Instead, Recorder, Trace
@@ -56,7 +57,7 @@ def solve(
     if given or nudge or instead:
         return trace
     check_range(trace, raw, s, v)
-    return replace(trace, notes=(*problem.notes, *remarks(trace)))
+    return replace(trace, notes=(*problem.notes, *notes_on(trace)))
 
 
 def check_range(trace: Trace, raw: Named, s: Named, v: Named | None) -> None:
@@ -70,9 +71,9 @@ def check_range(trace: Trace, raw: Named, s: Named, v: Named | None) -> None:
     refuse_overflow({"weights": trace.step("weights").made, "output": trace.result}, problem)
 
 
-def refuse_overflow(made: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:
-    """Raises InputError where a number became too large to count with, of those cells that are `among` the open ones."""
-    for what, x in made.items():
+def refuse_overflow(values: Mapping[str, Named], problem: Problem, among: Array | bool = True) -> None:
+    """Raises InputError where a number became too large to count with, in a cell where `among` is true (everywhere by default)."""
+    for what, x in values.items():
         if not all_finite(x.value) and not np.isfinite(x.value).all(where=among):
             raise InputError(f"numbers of the {what} grow beyond what {problem.dtype} can hold; make those of the inputs smaller")
 

@@ -419,4 +419,4 @@ OPERATORS: dict[str, Operator] = {
     "is largest": _iverson(_largest, _wins),
     "is between": _iverson(lambda parts: f"{parts[0]} ≤ {parts[1]} < {parts[2]}", lambda low, x, high: float(low <= x < high)),
 }
-"""Every operator that a formula or the arithmetic of a cell is made of."""
+"""Every operator that a formula or the arithmetic of a cell is composed of."""

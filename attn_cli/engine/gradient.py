@@ -1,4 +1,4 @@
-"""The backward pass: gradients with respect to everything that a result was made from, built from the same operations."""
+"""The backward pass: gradients with respect to everything that a result was computed from, built from the same operations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def identity(node: Named) -> int | str:
 
 
 def ordered(out: Named) -> list[Named]:
-    """Every value that `out` was made from, each after all that use it."""
+    """Every value that `out` was computed from, each after all that use it."""
     seen: set[int | str] = set()
     finished: list[Named] = []
 

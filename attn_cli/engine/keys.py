@@ -90,7 +90,7 @@ def key(default: Any, kind: Kind, summary: str, steps: str = "", **allowed: Any)
 
 
 def matrix(summary: str, steps: str, *axes: int, **allowed: Any) -> Any:
-    """A field that holds an array of so many axes; a single row does not turn where tokens are columns."""
+    """A field that holds an array with one of these numbers of axes; a single row does not turn where tokens are columns."""
     return key(None, "matrix", summary, steps, axes=axes, turns=axes != (1,), **allowed)
 
 

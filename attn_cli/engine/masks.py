@@ -26,7 +26,7 @@ def allowed(mask: Mask, h: int, n: int, m: int) -> Array:
 
 
 def check_mask(mask: Mask, h: int, n: int, m: int, *, columns: bool) -> None:
-    """Raises InputError where a matrix has no shape of a mask, or `lengths` is more than m; shapes are told as the reader
+    """Raises InputError where a matrix has no shape of a mask, or `lengths` is more than m; shapes are written as the reader
     sees them, turned where tokens are `columns`."""
     if mask.lengths is not None and mask.lengths > m:
         raise InputError(f"lengths is {mask.lengths}, expected a whole number from 0 to {m}, the number of keys", key="mask")

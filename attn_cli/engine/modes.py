@@ -1,6 +1,6 @@
 """Modes: how a row of scores becomes a row of weights.
 
-A mode takes the scores (n, m), with leading head axes and −∞ where the mask closed a cell, and returns weights (n, m)
+A mode takes the scores (n, m), with leading head axes and −∞ at a masked cell, and returns weights (n, m)
 that are ≥ 0 and add up to 1 in every row (a row that may attend to nothing has zeros). To add one, register it here.
 """
 
@@ -21,9 +21,9 @@ from attn_cli.engine.steps import Recorder
 MODES: Registry[Callable[[Named, Problem, Recorder], Named]] = Registry("mode", "mode")
 
 LARGE = {"float64": 700.0, "float32": 80.0}
-"""Scores beyond this size are lessened by their row's maximum before exp, which would overflow otherwise."""
+"""Size of a score. Where one is larger, exp is taken of the scores minus their row's maximum; if raised, exp could overflow."""
 MANY = 6000
-"""So many exponentials of scores of that size never add up to more than fits; of more keys the sums are looked at."""
+"""Keys. Exponentials of this many scores of that size never add up to more than the dtype holds; if raised, a sum could overflow."""
 
 
 @MODES.register()
@@ -90,7 +90,7 @@ def entmax15(s: Named, problem: Problem, record: Recorder) -> Named:
 
 # ------------------------------------------------------------------ their operations
 def softened(s: Array) -> Array:
-    """Softmax of each row: (n, m) -> (n, m); zeros where a row is closed."""
+    """Softmax of each row: (n, m) -> (n, m); zeros where a whole row is masked."""
     largest = np.max(s, axis=-1, keepdims=True)
     e = np.exp(s - np.where(np.isfinite(largest), largest, 0))
     z = e.sum(axis=-1, keepdims=True)
@@ -136,11 +136,11 @@ class Threshold(Operation):
     """A mode of the entmax family: each row is cut off at a threshold τ that makes it add up to 1: (n, m) -> (n, m)."""
 
     def threshold(self, s: Array) -> Array:
-        """For rows that are `lessened`: (n, m) -> (n, 1)"""
+        """For rows whose largest score is 0: (n, m) -> (n, 1)"""
         raise NotImplementedError
 
     def score(self, s: Named, at: Cell) -> Expr:
-        """A score in the arithmetic of a cell: less its row's largest where they are so large that small differences would be lost."""
+        """A score in the arithmetic of a cell, minus its row's largest where scores are so large that small differences would be lost."""
         row = s.value[at[:-1]]
         finite = np.where(np.isfinite(row), row, 0)
         if np.abs(finite).max() <= LARGE[s.value.dtype.name]:
@@ -158,14 +158,14 @@ class Threshold(Operation):
         return (op.multiply(slope, op.subtract(g, mean)),)
 
 
-def lessened(s: Array) -> Array:
-    """Each row less its largest score, so that no digit of small differences between large scores is lost."""
+def below_largest(s: Array) -> Array:
+    """Each row minus its largest score, so that no digit of small differences between large scores is lost."""
     largest = np.max(s, axis=-1, keepdims=True)
     return np.asarray(s - np.where(np.isfinite(largest), largest, 0))
 
 
 def ordered(s: Array) -> tuple[Array, Array, Array]:
-    """The scores of each row from the largest down, with 0 for closed cells; their count 1 … m; and which are open."""
+    """The scores of each row from the largest down, with 0 for masked cells; their count 1 … m; and which are not masked."""
     z = -np.sort(-s, axis=-1)
     return np.where(np.isfinite(z), z, 0), np.arange(1, s.shape[-1] + 1, dtype=s.dtype), np.isfinite(z)
 
@@ -174,14 +174,14 @@ class Sparsemax(Threshold):
     """max(S − τ, 0)"""
 
     def threshold(self, s: Array) -> Array:
-        z, count, open_ = ordered(s)
+        z, count, unmasked = ordered(s)
         total = np.cumsum(z, axis=-1)
-        support = np.sum((1 + count * z > total) & open_, axis=-1, keepdims=True)
+        support = np.sum((1 + count * z > total) & unmasked, axis=-1, keepdims=True)
         last = np.maximum(support - 1, 0)
         return np.asarray((np.take_along_axis(total, last, axis=-1) - 1) / np.maximum(support, 1).astype(s.dtype))
 
     def value(self, *arrays: Array) -> Array:
-        s = lessened(arrays[0])
+        s = below_largest(arrays[0])
         return np.asarray(np.maximum(s - self.threshold(s), 0))
 
     def formula(self, *exprs: Expr) -> Expr:
@@ -207,15 +207,15 @@ class Entmax15(Threshold):
     """max(S/2 − τ, 0)²"""
 
     def threshold(self, s: Array) -> Array:
-        z, count, open_ = ordered(s / 2)
+        z, count, unmasked = ordered(s / 2)
         mean = np.cumsum(z, axis=-1) / count
         spread = np.cumsum(z * z, axis=-1) - count * mean * mean
         tau = mean - np.sqrt(np.maximum((1 - spread) / count, 0))
-        support = np.sum((tau <= z) & open_, axis=-1, keepdims=True)
+        support = np.sum((tau <= z) & unmasked, axis=-1, keepdims=True)
         return np.asarray(np.take_along_axis(tau, np.maximum(support - 1, 0), axis=-1))
 
     def value(self, *arrays: Array) -> Array:
-        s = lessened(arrays[0])
+        s = below_largest(arrays[0])
         return np.square(np.maximum(s / 2 - self.threshold(s), 0))
 
     def formula(self, *exprs: Expr) -> Expr:

@@ -32,7 +32,7 @@ class Mask:
     window: tuple[int | None, int | None] | None = key(
         None, "window", "how many keys before and after its own position a query may attend to", most=FAR
     )
-    lengths: int | None = key(None, "whole", "only the first so many keys are real", least=0)
+    lengths: int | None = key(None, "whole", "only the first k keys are real", least=0)
     keep: Array | None = key(None, "truths", "true or 1 where a query may attend: n × m, h × n × m, or m", axes=(1, 2, 3), turns=True)
     drop: Array | None = key(None, "truths", "true or 1 where a query may not attend, in the same shapes", axes=(1, 2, 3), turns=True)
 
@@ -236,7 +236,7 @@ class Sizes(NamedTuple):
 
 
 def source(problem: Problem, name: str) -> str:
-    """The input that Q, K or V is made from."""
+    """The input that Q, K or V is projected from."""
     return "X" if name == "Q" or problem.context is None else "context"
 
 

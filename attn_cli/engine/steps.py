@@ -52,7 +52,7 @@ MAY_BE_MASKED = ("scores", "tempered")
 """Those whose cells may be −∞."""
 SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
-"""The same where there are several heads: all but the last two steps are made once for each."""
+"""The same where there are several heads: each head has its own of all steps but the last two."""
 
 OWNERS = {kind.plain: name for name, kind in STEPS.items()}
 """Which step a letter stands for: O is the output's before it is a head's."""
@@ -123,7 +123,7 @@ class Step:
         self.of = "" if name in STEPS else ORIGINS.get(name, name[1:])
         """Of a gradient: the step or input that it is the gradient of."""
         self.made = made
-        """The value with what it was made of, in row layout."""
+        """The value with what it was computed from, in row layout."""
         self.columns = columns
 
     @property
@@ -150,7 +150,7 @@ class Step:
 
     @property
     def formula(self) -> Expr | None:
-        """What it is made of (without `symbol =`); None for a step that was given."""
+        """What it is computed from (without `symbol =`); None for an input."""
         if self.given:
             return None
         if not self.columns:
@@ -236,7 +236,7 @@ class Recorder:
     """Writes down our value of each step and passes on theirs.
 
     `given` holds somebody's values of some steps, cell by cell (NaN: not given; another shape than ours: ours is passed
-    on); `nudge` is added to what is passed on; `instead` replaces how a step is made. All in row layout.
+    on); `nudge` is added to what is passed on; `instead` replaces how a step is computed. All in row layout.
     """
 
     def __init__(

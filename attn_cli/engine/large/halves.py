@@ -11,7 +11,7 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array
 
 HIDDEN = 1 << 17
-"""Cells in a piece of the additive hidden layer, which is worked over three or four times while it is in the cache."""
+"""Cells in a piece of the additive hidden layer, which is read three or four times; if raised, it no longer fits the cache."""
 
 
 def _itself(x: Array, given: Mapping[str, Array]) -> Array:

@@ -18,14 +18,14 @@ MEMORY = "ATTN_MEMORY"
 UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 DEFAULT_MEMORY = 2 * UNITS["g"]
 LONG = 2**20
-"""With so many scores it pays to work out the output without them, where only that is asked for."""
+"""Scores. Of as many, the output is worked out without them where only that is asked for; if raised, larger problems hold all steps."""
 STEPS_HELD = 12
-"""More steps than that never hold a number for each query and key."""
+"""Steps. No more of them hold a number for each query and key; if raised, more problems are measured exactly before they are solved."""
 
 
 def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["compute", "trace"] = "compute") -> Trace:
     """The problem with its steps; without those of a number for each query and key where nobody asks for them, or where
-    they would not fit into the memory budget, which a note tells. Raises UsageError where one of them is asked for by name."""
+    they would not fit into the memory budget, which a note says. Raises UsageError where one of them is asked for by name."""
     budget, computes = _budget(), detail == "compute"
     asks_less = computes and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
     if not asks_less and _at_most(problem) <= budget:

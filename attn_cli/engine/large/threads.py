@@ -24,7 +24,7 @@ _before = 1
 def one_thread_each() -> Iterator[int]:
     """While it lasts, a product stays in the thread that asks for it. Gives how many threads may then ask at once.
 
-    That is one where the library behind NumPy cannot be told, which then spreads each product over the cores itself.
+    That is one where the library behind NumPy has no such setting and spreads each product over the cores itself.
     """
     global _inside, _before
     found = _openblas()
@@ -53,7 +53,7 @@ def cores() -> int:
 
 @cache
 def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """OpenBLAS's own functions to ask and tell the number of threads, under the names of NumPy's builds and of others."""
+    """OpenBLAS's own functions to read and set the number of threads, under the names of NumPy's builds and of others."""
     try:
         library = ctypes.CDLL(str(sys.modules["numpy._core._multiarray_umath"].__file__))
     except (KeyError, OSError):

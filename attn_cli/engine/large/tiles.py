@@ -10,7 +10,7 @@ The idea, for one head:
             o += e·v[keys]
         output[rows] = o / z
 
-where exp(s) might overflow, s is lessened by the largest score met so far, and o and z are brought to each new largest
+where exp(s) might overflow, the largest score met so far is subtracted from s, and o and z are scaled to each new largest
 (Milakov and Gimelshein 2018; Rabe and Staats 2021). It is the same attention as `attention.solve`; a law test holds the
 two together for every score function and mode.
 """
@@ -44,9 +44,9 @@ KEYS = ROWS
 between them, OpenBLAS adds up 384 numbers as two chains of 192, which lose less to rounding than one, and as blocks and
 tiles are alike, all of a causal mask's diagonal is one triangle."""
 WHOLE = 1 << 16
-"""Scores in a piece of work for modes that need whole rows; they make about ten arrays of that size on the way."""
+"""Scores in a piece of work for modes that need whole rows, which hold about ten arrays of that size; if raised, memory grows."""
 SMALL = 1 << 16
-"""Problems of at most so many scores are one batched block: starting threads would cost more than the work."""
+"""Scores. A problem with no more is one batched block; if lowered, starting threads costs more than the work."""
 
 
 def with_heads(x: Array) -> Array:
@@ -61,7 +61,7 @@ def _index(head: Head) -> int | slice:
 # ------------------------------------------------------------------ the whole
 @dataclass(frozen=True, eq=False)
 class _Keys:
-    """The keys and values of one head (or of all, repeated for every query head), made ready once for all blocks of queries."""
+    """The keys and values of one head (or of all, repeated for every query head), prepared once for all blocks of queries."""
 
     tiles: list[Array]
     """The keys' parts, tile by tile, transposed and contiguous: (width, KEYS). As they are for other score functions."""
@@ -247,7 +247,7 @@ class _Block:
             yield slice(max(first, start), min(end, start + KEYS))
 
     def penalty(self, keys: slice) -> Array | None:
-        """−∞ where the mask closes a cell of a tile; None where it closes none, an empty array where it closes all."""
+        """−∞ at the masked cells of a tile; None where none is masked, an empty array where all are."""
         mask, rows = self.work.problem.mask, self.rows
         if mask is None:
             return None
@@ -335,7 +335,7 @@ def hard(block: _Block) -> Array:
     """The value of the first key whose score ties with the largest, tile by tile: (rows, d_v).
 
     The largest so far gives way only to a larger one, so that the first of equals wins. Scores that nearly tie (see
-    `operations.ties`) need their whole row to be told apart; they are rare, and their block is worked again.
+    `operations.ties`) need their whole row to be distinguished; they are rare, and their block is worked again.
     """
     if not np.isfinite(block.bound):
         return by_rows(block)

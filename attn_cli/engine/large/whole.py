@@ -11,12 +11,13 @@ import numpy as np
 from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array, shape_text
 from attn_cli.engine.attention import after_heads, projected, refuse_overflow, solve
+from attn_cli.engine.choices import labels, settings
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.large.tiles import Tiled, with_heads
 from attn_cli.engine.masks import reach
 from attn_cli.engine.operations import Named
+from attn_cli.engine.pitfalls import notes_on_long
 from attn_cli.engine.problem import Mask, Problem, Sizes
-from attn_cli.engine.remarks import labels, remarks_on_long, settings
 from attn_cli.engine.scores import without_noise
 from attn_cli.engine.shapes import open_rows, plan
 from attn_cli.engine.steps import Recorder, Trace
@@ -101,7 +102,7 @@ def solve_long(problem: Problem) -> Trace:
     refuse_overflow({"output": result}, problem)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    return replace(trace, notes=(*problem.notes, *remarks_on_long(trace, empty_rows(problem, sizes))))
+    return replace(trace, notes=(*problem.notes, *notes_on_long(trace, empty_rows(problem, sizes))))
 
 
 def empty_rows(problem: Problem, sizes: Sizes) -> Array:
@@ -122,7 +123,7 @@ def empty_rows(problem: Problem, sizes: Sizes) -> Array:
 
 def long_steps(problem: Problem) -> list[str]:
     """The steps that `solve` makes and `solve_long` leaves out. Which steps there are never depends on the values, so that
-    one query and one key tell."""
+    one query and one key show it."""
     least = _least(problem)
     made = {step.name for step in solve_long(least)}
     return [step.name for step in solve(least) if step.name not in made]

@@ -18,7 +18,7 @@ def _same(e: Expr) -> Expr:
 class Reindex(Operation):
     """Cells moved, repeated or left out, none changed: cutting and joining heads, repeating them, flattening.
 
-    `move` is any NumPy indexing or reshaping; applied to the numbers of the cells it tells where each came from.
+    `move` is any NumPy indexing or reshaping; applied to the cells' numbers, it shows where each came from.
     `shown` says how the moved array is written, and `back` how the gradient is written that moves the other way; by default
     both are written like the array itself.
     """

@@ -1,10 +1,9 @@
-"""What is said about a result besides its numbers: labels, settings, and notes on its pitfalls."""
+"""Notes on a result: what its reader should know about the choices in force, and the chapter's pitfalls."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,79 +11,28 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.modes import MODES, softened
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import Problem, Sizes, has_weights
+from attn_cli.engine.problem import has_weights
 from attn_cli.engine.scores import without_noise
-
-if TYPE_CHECKING:
-    from attn_cli.engine.steps import Trace
+from attn_cli.engine.steps import Trace
 
 MANY_ROWS = 8
 """Rows that may attend to nothing; if raised, more of them get a warning each before one stands for all."""
-SATURATED, NEAR_UNIFORM, FEWEST, WIDE = 0.99, 1.1, 4, 16
-"""A row is saturated beyond that largest weight, and near uniform below so many times an equal share of no fewer keys than FEWEST;
-keys of that width are wide."""
+SATURATED = 0.99
+"""Weight. A row whose largest weight exceeds it is saturated; if raised, fewer rows are."""
+NEAR_UNIFORM = 1.1
+"""Shares. A row whose largest weight is less than this many equal shares is nearly uniform; if raised, more rows are."""
+FEWEST = 4
+"""Keys. A row that may attend to fewer is not said to be nearly uniform."""
+WIDE = 16
+"""Features of a key. Dot products of keys as wide are said to saturate; if raised, only wider ones are."""
 
 
-def labels(problem: Problem, sizes: Sizes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the queries and of the keys; x1, x2, … in self-attention and q1, k1, … otherwise, where none are given."""
-    same = problem.context is None and sizes.n == sizes.m
-    queries = problem.query_tokens or problem.tokens
-    keys = problem.key_tokens or (problem.tokens if same else None)
-    self_attention = same and (problem.X is not None or (problem.query_tokens is None and problem.key_tokens is None and problem.K is None))
-    prefix = ("x", "x") if self_attention else ("q", "k")
-    return (
-        queries or tuple(f"{prefix[0]}{i + 1}" for i in range(sizes.n)),
-        keys or tuple(f"{prefix[1]}{j + 1}" for j in range(sizes.m)),
-    )
-
-
-def settings(problem: Problem, sizes: Sizes) -> dict[str, Any]:
-    """What was chosen, given or by default."""
-    chosen: dict[str, Any] = {
-        "score": None if problem.scores is not None else problem.score,
-        "mode": problem.mode,
-        "scale": scale(problem, sizes),
-    }
-    chosen |= {"heads": sizes.h, "n": sizes.n, "m": sizes.m, "d_k": sizes.d_k, "d_v": sizes.d_v}
-    if sizes.kv_heads != sizes.h:
-        chosen["kv_heads"] = sizes.kv_heads
-    if problem.mask is not None and problem.mask.in_force:
-        mask = problem.mask
-        chosen["mask"] = {
-            **({"causal": True} if mask.causal else {}),
-            **({"offset": mask.offset} if mask.offset or mask.causal else {}),
-            **({"window": list(mask.window)} if mask.window is not None else {}),
-            **({"lengths": mask.lengths} if mask.lengths is not None else {}),
-            **({"keep": True} if mask.keep is not None else {}),
-            **({"drop": True} if mask.drop is not None else {}),
-        }
-    chosen |= {"softcap": problem.softcap} if problem.softcap is not None else {}
-    chosen |= {
-        "temperature": problem.temperature,
-        "weights_layout": problem.weights_layout,
-        "vectors": problem.vectors,
-        "dtype": problem.dtype,
-    }
-    if MODES[problem.mode].random:
-        chosen["seed"] = problem.seed
-    return chosen
-
-
-def scale(problem: Problem, sizes: Sizes) -> float | None:
-    """What the raw score is multiplied by; None where scores are given."""
-    if problem.scores is not None:
-        return None
-    if problem.scale is not None:
-        return float(problem.scale)
-    return 1 / math.sqrt(sizes.d_k or 1) if problem.score == "scaled" else 1.0
-
-
-def remarks(trace: Trace) -> tuple[Note, ...]:
+def notes_on(trace: Trace) -> tuple[Note, ...]:
     """Notes on the choices in force and the chapter's pitfalls."""
     return tuple(note for find in (_inputs, _mask, _rows, _zero_rows, _choice, _width, _scaling) for note in find(trace))
 
 
-def remarks_on_long(trace: Trace, empty: Array) -> tuple[Note, ...]:
+def notes_on_long(trace: Trace, empty: Array) -> tuple[Note, ...]:
     """The same where there are no scores and weights to look at; `empty` are the rows that may attend to nothing."""
     return (*_empty(trace, empty), *(note for find in (_inputs, _mask, _zero_rows, _choice, _width) for note in find(trace)))
 
