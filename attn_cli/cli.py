@@ -131,16 +131,36 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Write UTF-8 whatever the locale says, and file names byte for byte."""
-    sys.stdout = sys.stdout or _Closed()  # None where whoever started us closed it
-    sys.stderr = sys.stderr or io.StringIO()
-    chosen = os.environ.get("PYTHONIOENCODING")
-    codecs.register_error("as_in_json", _as_in_json)
-    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(**({"errors": "as_in_json"} if chosen else {"encoding": "utf-8", "errors": errors}))
+    """Write UTF-8, unless somebody chose another encoding or the terminal has one; and file names byte for byte."""
+    sys.stdout = _fitted(sys.stdout or _Closed(), "surrogateescape")  # None where whoever started us closed it
     if not isinstance(sys.stderr, _Remarks):
-        sys.stderr = _Remarks(sys.stderr)
+        sys.stderr = _Remarks(_fitted(sys.stderr or io.StringIO(), "backslashreplace"))
+
+
+def _fitted(stream: TextIO, errors: str) -> TextIO:
+    """The stream, which shows signs that its encoding lacks by others."""
+    if not hasattr(stream, "reconfigure"):
+        return stream
+    if os.environ.get("PYTHONIOENCODING") or stream.isatty():
+        stream.reconfigure(errors=errors)
+    else:
+        stream.reconfigure(encoding="utf-8", errors=errors)
+    return stream if codecs.lookup(stream.encoding).name.startswith("utf") else _Fitted(stream)  # type: ignore[return-value]
+
+
+class _Fitted:
+    """A stream whose encoding lacks signs that attn writes."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        from attn_cli.render.signs import fitting
+
+        return self._stream.write(fitting(text, self._stream.encoding))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 class _Closed(io.StringIO):
@@ -174,13 +194,6 @@ class _Remarks:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
-
-
-def _as_in_json(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding that somebody chose does not hold, spelled so that JSON stays JSON."""
-    assert isinstance(error, UnicodeEncodeError)
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
 
 
 def _drop_output() -> None:

@@ -62,7 +62,7 @@ def run(
     if study is not None:
         if paths or study != "scaling":
             raise UsageError("--study takes no file" if paths else f"--study: found {study!r}, expected scaling")
-        write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output, form.full_precision)
+        write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output, form.utf_8)
         return 0
     if len(paths) > 2:
         raise UsageError(f"found {len(paths)} files, expected one or two")
@@ -74,7 +74,7 @@ def run(
         sheet, notes, code = _ways(loaded, style) if len(paths) < 2 else _apart(loaded, paths, settings, reading, style)
     except InputError as error:
         raise loaded.locate(error) from error
-    write(written(sheet, form.name, style), output, form.full_precision)
+    write(written(sheet, form.name, style), output, form.utf_8)
     say((*((Note("built_in", {"name": EXAMPLE}),) if example else ()), *notes), look.language())
     return code
 

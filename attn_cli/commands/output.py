@@ -61,8 +61,8 @@ def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
         print(_shown(told, sys.stderr), file=sys.stderr)
 
 
-def write(result: str | bytes, output: str | None, data: bool = False) -> None:
-    """Deliver a result; `data` (json, yaml, csv) is UTF-8 wherever it goes.
+def write(result: str | bytes, output: str | None, utf_8: bool = False) -> None:
+    """Deliver a result, in UTF-8 whatever standard output's encoding if it has to be.
 
     Remarks come after it, so that where it cannot be delivered that is the one thing said.
     """
@@ -75,7 +75,7 @@ def write(result: str | bytes, output: str | None, data: bool = False) -> None:
         raise UsageError("this format is binary: name a file with -o, or send standard output into one")
     if isinstance(result, str):
         result = result if result.endswith("\n") else result + "\n"
-        if data and hasattr(sys.stdout, "buffer"):
+        if utf_8 and hasattr(sys.stdout, "buffer"):
             sys.stdout.flush()
             result = result.encode("utf-8", "surrogateescape")
     if isinstance(result, bytes):

@@ -31,9 +31,9 @@ def deliver(reports: Sequence[Report | Failed], form: Format, style: Style, outp
     if output is not None and is_folder(output):
         _fill(Path(output), reports, form, style)
     elif len(reports) == 1:
-        write(form.report(reports[0], style), output, not form.page)
+        write(form.report(reports[0], style), output, form.utf_8)
     else:
-        write(form.reports(reports, style), output, not form.page)
+        write(form.reports(reports, style), output, form.utf_8)
 
 
 def _fill(folder: Path, reports: Sequence[Report | Failed], form: Format, style: Style) -> None:

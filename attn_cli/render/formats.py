@@ -41,6 +41,13 @@ class Format(NamedTuple):
     """Whether it carries every digit, whatever `decimals` says."""
     things: tuple[Thing, ...] = ("trace", "report", "reports")
     """What it can draw."""
+    says_encoding: bool = False
+    """Whether what it writes says of itself that it is UTF-8."""
+
+    @property
+    def utf_8(self) -> bool:
+        """Whether it is UTF-8 wherever it goes; other pages fall back on the signs that are there."""
+        return self.says_encoding or not self.page
 
     def trace(self, trace: Trace, style: Style, notes: Sequence[Note] | None = None) -> str | bytes:
         """A worked problem; `notes` are all that go with it (by default those of the trace)."""
@@ -85,8 +92,8 @@ FORMATS = {
         Format("csv", "data.csv", (".csv",), page=False, full_precision=True),
         Format("markdown", "typeset.markdown", (".md", ".markdown")),
         Format("latex", "typeset.latex", (".tex",)),
-        Format("html", "typeset.html", (".html", ".htm")),
-        Format("svg", "typeset.svg", (".svg",), things=("trace", "report")),
+        Format("html", "typeset.html", (".html", ".htm"), says_encoding=True),
+        Format("svg", "typeset.svg", (".svg",), things=("trace", "report"), says_encoding=True),
         Format("npz", "data.npz", (".npz",), page=False, full_precision=True, things=("trace",)),
         Format("npy", "data.npy", (".npy",), page=False, full_precision=True, things=("trace",)),
         Format("gradescope", "data.gradescope", (".json",), page=False, full_precision=True, things=("report", "reports")),
