@@ -51,9 +51,9 @@ def load(path: str | os.PathLike[str]) -> Problem:
     """
     from attn_cli.engine.shapes import plan
     from attn_cli.errors import InputError
-    from attn_cli.files.load import load as read
+    from attn_cli.files.problem import read_problem
 
-    loaded = read(str(path))
+    loaded = read_problem(str(path))
     try:
         plan(loaded.problem.as_dtype())
     except InputError as error:

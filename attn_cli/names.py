@@ -105,6 +105,14 @@ def unknown(word: str, known: Collection[str], what: str = "key") -> str:
     return f"there is no {what} {word!r}{near}; there are {', '.join(known)}"
 
 
+def canonical(name: str, names: Collection[str]) -> str | None:
+    """The one of the names that is meant, whatever its case and underscores."""
+    if name in names:
+        return name
+    plain = name.strip().lower().replace("_", "")
+    return next((known for known in names if known.lower().replace("_", "") == plain), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when a known word is near, or has another name elsewhere; else nothing."""
     from difflib import get_close_matches  # only somebody who mistyped waits for it

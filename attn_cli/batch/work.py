@@ -9,14 +9,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attn_cli.errors import AttnError, InputError, Place, UsageError, describe, one_line
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.render.style import Style
 
 SAVING = threading.Lock()
@@ -121,11 +120,11 @@ def failed(path: str, error: BaseException, seconds: float = 0.0) -> Outcome:
 
 
 def _outcome(job: Job, task: Task) -> Outcome:
-    from attn_cli.files.load import load
+    from attn_cli.files.problem import read_problem
 
     start = time.perf_counter()
     try:
-        loaded = load(task.path, settings=job.settings, encoding=job.encoding, decimal=job.decimal, allow_outside=job.allow_outside)
+        loaded = read_problem(task.path, settings=job.settings, encoding=job.encoding, decimal=job.decimal, allow_outside=job.allow_outside)
         try:
             if job.since is not None and _is_done(task, loaded, job.since):
                 outcome = _skipped(task, loaded)
@@ -146,7 +145,7 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Outcome:
     from attn_cli.render.formats import FORMATS
 
     trace = solve_within(loaded.problem, job.style.only)
-    notes = (*loaded.notes, *trace.notes)
+    notes = trace.notes
     line = None
     if job.format and task.target is not None:
         _save(task.target, FORMATS[job.format].trace(trace, job.style, notes))
@@ -178,7 +177,7 @@ def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
             _save(task.target, FORMATS[job.format].report(report, job.style))
         else:
             line = encode(marks(report, job.style))
-    warnings = tuple(note for note in (*loaded.notes, *marker.truth.notes) if note.warning)
+    warnings = tuple(note for note in marker.truth.notes if note.warning)
     points = {step.name: tidy(step.points * step.share) for step in report.steps}
     return _told(task, marker.truth.settings, warnings, line)._replace(marks=marks_of(report), points=points)
 
@@ -224,9 +223,7 @@ def _is_done(task: Task, loaded: Loaded, since: int) -> bool:
         return False
 
 
-def _inputs(task: Task, loaded: Loaded) -> Iterable[str | Path]:
-    """The problem's file, and those that it names; a folder (whose own time tells of files that came and went) and its files."""
+def _inputs(task: Task, loaded: Loaded) -> Iterable[str]:
+    """Every file that was read; of a folder the folder itself too, whose own time tells of files that came and went."""
     yield task.path
-    if os.path.isdir(task.path):
-        yield from (os.path.join(task.path, name) for name in os.listdir(task.path))
-    yield from loaded.again().named
+    yield from loaded.files

@@ -18,7 +18,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, UsageError, one_line
 
 if TYPE_CHECKING:
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.homework.report import Failed, Report
     from attn_cli.render.formats import Format
 
@@ -107,7 +107,7 @@ def _remarks(loaded: Loaded, reports: Sequence[Report | Failed], lang: str) -> N
     """Notes on the problem and on each submission, why some could not be read, and which are alike."""
     from attn_cli.homework.report import Failed
 
-    say(loaded.notes, lang)
+    say(loaded.problem.notes, lang)
     for report in reports:
         name = one_line(report.file or "")
         if isinstance(report, Failed):
@@ -134,13 +134,13 @@ def _fraction(text: str, files: FileOptions) -> float:
 
 def _points(texts: Sequence[str], files: FileOptions) -> dict[str, float]:
     """STEP=N pairs."""
-    from attn_cli.files.keys import STEPS, canonical
+    from attn_cli.files.step_names import STEPS, step_of
     from attn_cli.names import did_you_mean
 
     found: dict[str, float] = {}
     for text in texts:
         name, equals, worth = text.partition("=")
-        step = canonical(name.strip(), STEPS)
+        step = step_of(name)
         if not equals:
             raise UsageError(f"--points: found {text!r}, expected a step and its points, as in weights=2")
         if step is None:

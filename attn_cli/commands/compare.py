@@ -17,7 +17,7 @@ from attn_cli.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.homework.claims import Answer, ArrayAnswer
     from attn_cli.render.sheet import Sheet
     from attn_cli.render.style import Style

@@ -19,7 +19,7 @@ from attn_cli.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.homework.claims import Claim
     from attn_cli.homework.drill import Drill, Question
     from attn_cli.homework.exercises import Exercise

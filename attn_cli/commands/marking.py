@@ -11,7 +11,7 @@ from attn_cli.errors import AttnError, InputError, Place, describe
 if TYPE_CHECKING:
     from attn_cli.commands.options import FileOptions
     from attn_cli.files.answers import Answers
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.files.submissions import Submission
     from attn_cli.homework.marking import Marker
     from attn_cli.homework.report import Failed, Report

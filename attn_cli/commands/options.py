@@ -16,7 +16,7 @@ import typer
 from attn_cli.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.render.style import Style
 
 application = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -124,10 +124,10 @@ def given(group: Settings | Matrices) -> dict[str, str]:
 
 
 def load(file: str | None, settings: Settings, matrices: Matrices, files: FileOptions) -> "Loaded":
-    from attn_cli.files import load as reader
+    from attn_cli.files.problem import read_problem
 
     named = {KEYS[name]: path for name, path in given(matrices).items()}
-    return reader.load(file, matrices=named, settings=given(settings), **files._asdict())
+    return read_problem(file, matrices=named, settings=given(settings), **files._asdict())
 
 
 def terminal_width() -> int:

@@ -14,7 +14,7 @@ from attn_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from attn_cli.engine.notes import Note
-    from attn_cli.files.load import Loaded
+    from attn_cli.files.problem import Loaded
     from attn_cli.render.formats import Format
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def format_for(name: str | None, output: str | None) -> Format:
 def spare(output: str, loaded: Loaded, answers: Iterable[str] = ()) -> None:
     """No result may take the place of a file that it is made from."""
     if os.path.isfile(output):
-        inputs = {value.file for value in loaded.again().values.values() if not value.option}
+        inputs = set(loaded.files)
         for path in answers:
             inputs |= {os.path.join(path, name) for name in os.listdir(path)} if os.path.isdir(path) else {path}
         if any(os.path.exists(name) and os.path.samefile(name, output) for name in inputs):

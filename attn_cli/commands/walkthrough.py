@@ -52,7 +52,7 @@ def walk(
         )
     except InputError as error:
         raise loaded.locate(error) from error
-    notes = (*loaded.notes, *trace.notes)
+    notes = trace.notes
     style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
     write(form.trace(trace, style, notes), output, form.utf_8)
     say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from attn_cli.engine.notes import Note
 from attn_cli.engine.steps import MAY_BE_MASKED
 from attn_cli.errors import InputError, Place
-from attn_cli.files import keys
-from attn_cli.files.cells import is_empty, read
-from attn_cli.files.gather import TABLE_SUFFIXES, TREE_SUFFIXES, Reading, files_in, read_matrix, read_tree
-from attn_cli.files.text import ZIP_MAGIC, decode, read_bytes, shown
-from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe, twice
-from attn_cli.files.values import Cell, Value
-
-if TYPE_CHECKING:
-    from attn_cli.files.text import Data
+from attn_cli.files import readers
+from attn_cli.files.cells import is_not_given
+from attn_cli.files.given import file_named, files_in
+from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, is_called
+from attn_cli.files.sources import Reading, shown
+from attn_cli.files.step_names import STEPS, step_of, unknown_step
+from attn_cli.files.tree import Items, Pairs, Scalar, Tree, describe, twice
+from attn_cli.files.values import Value
+from attn_cli.names import did_you_mean
 
 
 class Answers(NamedTuple):
@@ -29,170 +30,158 @@ class Answers(NamedTuple):
     steps: Mapping[str, Value]
     """By step, in the order handed in: nested lists of text cells, or an array from an NPZ."""
     notes: tuple[Note, ...] = ()
+    files: tuple[str, ...] = ()
+    """Every file that was read for it."""
 
 
-def read_answers(path: str, *, encoding: str | None = None, decimal: str | None = None, allow_outside: bool = False) -> Answers:
-    """Read one submission. Raises InputError for an unknown step, an unreadable cell, or when nothing is given."""
-    reading = Reading(encoding, decimal)
-    notes: list[Note] = []
-    steps: dict[str, Value] = {}
-    if Path(path).is_dir():
-        for entry in files_in(Path(path)):
-            _merge(steps, _file(str(entry), reading, notes), str(entry))
-    else:
-        steps = _file(path, reading, notes)
-    steps = dict(checked_answers(steps))
+def read_answers(
+    path: str, *, encoding: str | None = None, decimal: str | None = None, allow_outside: bool = False, within: str | None = None
+) -> Answers:
+    """Read one submission. Raises InputError for an unknown step, a file that cannot be read, or when nothing is given.
+
+    `within`: the folder of the class that it was found in, which a link may not lead out of; None where the user named it.
+    """
+    reading = Reading(encoding, decimal, allow_outside)
+    if within is not None:
+        try:
+            reading.beside(within, os.path.relpath(path, within))
+        except InputError as error:
+            raise error.at(Place(path)) from None
+    steps = _folder(path, reading) if os.path.isdir(path) else _file(path, reading, asked_for=within is None)
+    steps = dict(checked(steps))
     if not any(_says_something(value.node) for value in steps.values()):
         raise InputError("holds no answer; expected at least one number under a step, such as weights:", place=Place(shown(path)))
-    return Answers(shown(path), steps, tuple(notes))
+    return Answers(shown(path), steps, tuple(reading.notes), tuple(reading.files))
 
 
-def checked_answers(steps: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The same answers, if every cell that is given can be read."""
+def checked(steps: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The same answers, if nothing but numbers, texts and rows of them stands in them."""
     for step, value in steps.items():
-        if isinstance(value.node, np.ndarray):
-            if value.node.dtype.kind not in "iuf":
-                raise value.error(f"found an array of type {value.node.dtype}, expected real numbers", step)
+        node = value.node
+        if isinstance(node, np.ndarray):
+            if node.dtype.kind not in "iuf":
+                raise value.error(f"found an array of type {node.dtype}, expected real numbers", step)
         else:
-            _check(value, value.node, step, ())
+            _check(value, node, step, 0)
     return steps
 
 
-def _check(value: Value, node: Node, step: str, cell: Cell) -> None:
+def _check(value: Value, node: Tree, step: str, depth: int) -> None:
     if isinstance(node, Items):
-        for index, item in enumerate(node.items):
-            _check(value, item, step, (*cell, index))
+        for item in node.items:
+            _check(value, item, step, depth + 1)
     elif isinstance(node, Pairs):
-        raise value.error(f"found {describe(node)}, expected a number", step, cell)
-    elif not is_empty(node.text):
-        try:
-            read(node.text, percent=True, decimal=value.decimal)
-        except InputError as error:
-            raise value.error(error.message, step, cell) from None
+        if depth > 1:
+            raise value._replace(node=node).error("found a mapping, expected a number", step)
+        for label, row in node:  # rows by the names of their tokens
+            if isinstance(row, Pairs):
+                raise value._replace(node=row).error(f"found a mapping under {label.text}, expected a row of numbers", step)
+            _check(value, row, step, depth + 1)
 
 
-def _says_something(node: object) -> bool:
+def _says_something(node: Tree) -> bool:
     if isinstance(node, Items):
         return not node.items or any(_says_something(item) for item in node.items)
-    return not (isinstance(node, Scalar) and is_empty(node.text))
+    if isinstance(node, Pairs):
+        return any(_says_something(row) for _, row in node)
+    return not (isinstance(node, Scalar) and is_not_given(node.text))
 
 
-def _file(path: str, reading: Reading, notes: list[Note]) -> dict[str, Value]:
-    suffix = Path(path).suffix.lower()
-    data = read_bytes(path)
-    if suffix in TABLE_SUFFIXES and (tables := _tables(data, path, reading)):
-        return tables
-    if suffix in TABLE_SUFFIXES or suffix == ".npy":
-        return {_step(Path(path).stem, Place(path)): read_matrix(path, reading, notes, answers=True)}
-    if data[: len(ZIP_MAGIC)] == ZIP_MAGIC or suffix == ".npz":
-        from attn_cli.files.arrays import parse_npz
+# ------------------------------------------------------------------ sources
+def _folder(folder: str, reading: Reading) -> dict[str, Value]:
+    """The steps in the files of a folder; a note names the files that are none."""
+    steps: dict[str, Value] = {}
+    others: list[str] = []
+    for name in files_in(folder):
+        path = os.path.join(folder, name)
+        stem = Path(name).stem
+        if step_of(stem) is None and not is_called(name, KEY_SUFFIXES):
+            if is_called(name, MATRIX_SUFFIXES) and (near := did_you_mean(stem, STEPS)):
+                raise InputError(f"there is no step {stem!r}{near}; rename the file, or take it out", place=Place(path))
+            others.append(name)
+            continue
+        try:
+            reading.beside(folder, name)
+        except InputError as error:
+            raise error.at(Place(path)) from None
+        _merge(steps, _file(path, reading, asked_for=False), path)
+    if others:
+        reading.notes.append(Note("answers_files_passed_over", {"folder": folder, "files": tuple(others)}))
+    return steps
 
-        return {_step(name, Place(path)): Value(array, path) for name, array in parse_npz(data, path).items()}
-    file = shown(path)
-    tree = read_tree(data, path, reading)
-    if isinstance(tree, Items) and keys.canonical(Path(path).stem, keys.STEPS) and suffix in TREE_SUFFIXES:
-        return {_step(Path(path).stem, Place(path)): Value(tree, file, reading.sign)}
+
+def _file(path: str, reading: Reading, *, asked_for: bool) -> dict[str, Value]:
+    """The steps in one file."""
+    value, reader = readers.read(path, reading, "answers", asked_for=asked_for)
+    tree, stem = value.node, step_of(Path(path).stem)
+    if isinstance(tree, Pairs) and value.by_step:
+        return {_step(name.text, value, name): value._replace(node=node, by_step=False) for name, node in tree}
+    if reader.matrix and not reader.keys or (isinstance(tree, Items) and stem is not None):
+        return {stem or _step(Path(path).stem, value, None): value}
     if not isinstance(tree, Pairs):
-        raise InputError(f"found {describe(tree)}, expected steps such as weights:", place=Place(file, tree.line, tree.column))
+        raise value.error(f"found {describe(tree)}, expected steps such as weights:", "")
     if (steps := tree.get("steps")) is not None and tree.get("attn") is not None:
-        return _computed(steps, file, reading)
+        return _computed(steps, value)
     inner = tree.get("answers")
-    return _named(inner if isinstance(inner, Pairs) else tree, path, reading, notes)
+    return _named(inner if isinstance(inner, Pairs) else tree, value, path, reading)
 
 
-def _named(tree: Pairs, path: str, reading: Reading, notes: list[Note]) -> dict[str, Value]:
+def _named(tree: Pairs, value: Value, path: str, reading: Reading) -> dict[str, Value]:
     """Steps by name, as a person writes them; a step may name a file beside this one."""
-    file = shown(path)
     found: dict[str, Value] = {}
     spelled: dict[str, Scalar] = {}
     for key, node in tree:
-        step = _step(key.text, Place(file, key.line, key.column))
+        step = _step(key.text, value, key)
         if step in spelled:
-            raise twice(key, spelled[step], file)
+            raise twice(key, spelled[step], value.file)
         spelled[step] = key
-        if isinstance(node, Scalar) and node.text.lower().endswith((*TABLE_SUFFIXES, ".npy")):
-            found[step] = read_matrix(str(Path(path).parent / node.text), reading, notes, answers=True)
-        else:
-            found[step] = Value(node, file, reading.sign)
+        own = value._replace(node=node)
+        named = file_named(node, own, step, os.path.dirname(path), reading) if isinstance(node, Scalar) else None
+        found[step] = own if named is None else _from_file(named, own, step, reading)
     return found
 
 
-def _computed(steps: Node, file: str, reading: Reading) -> dict[str, Value]:
+def _from_file(path: str, value: Value, step: str, reading: Reading) -> Value:
+    """The matrix in a file that a step names."""
+    try:
+        found, _ = readers.read(path, reading, "answers")
+    except InputError as error:
+        if os.path.exists(path):
+            raise
+        raise InputError(f"{error.message}; {value.place()} names it", place=error.place, key=step) from None
+    if isinstance(found.node, Pairs):
+        only = [node for _, node in found.node] if found.by_step else []
+        if len(only) != 1:
+            raise InputError("holds several steps, or a mapping; expected one matrix", key=step, place=Place(found.file))
+        return found._replace(node=only[0], by_step=False)
+    return found
+
+
+def _computed(steps: Tree, value: Value) -> dict[str, Value]:
     """What `attn compute` wrote as JSON or YAML: a list of steps, each with a name and a value."""
     found: dict[str, Value] = {}
     for step in steps.items if isinstance(steps, Items) else []:
-        name, value = (step.get("name"), step.get("value")) if isinstance(step, Pairs) else (None, None)
-        if not isinstance(name, Scalar) or value is None:
-            raise InputError("a step here lacks its name or its value", place=Place(file, step.line, step.column))
-        node = _closed(value) if name.text in MAY_BE_MASKED else value
-        found[_step(name.text, Place(file, name.line, name.column))] = Value(node, file, reading.sign)
+        name, numbers = (step.get("name"), step.get("value")) if isinstance(step, Pairs) else (None, None)
+        if not isinstance(name, Scalar) or numbers is None:
+            raise InputError("a step here lacks its name or its value", place=Place(value.file, step.line, step.column))
+        if step_of(name.text) is None and isinstance(step, Pairs) and step.get("formula") is None:
+            continue  # an input that --only named
+        node = _closed(numbers) if name.text in MAY_BE_MASKED else numbers
+        found[_step(name.text, value, name)] = value._replace(node=node)
     return found
 
 
-def _closed(value: Node) -> Node:
+def _closed(tree: Tree) -> Tree:
     """A score that our JSON has as null is masked: there is no infinity in JSON."""
-    if isinstance(value, Items):
-        return Items([_closed(item) for item in value.items], value.line, value.column)
-    if isinstance(value, Scalar) and value.text == "null":
-        return Scalar("-inf", value.line, value.column)
-    return value
+    if isinstance(tree, Items):
+        items = [_closed(item) for item in tree.items]
+        return Items([item for item in items if not isinstance(item, np.ndarray)], tree.line, tree.column)
+    if isinstance(tree, Scalar) and tree.text == "null":
+        return Scalar("-inf", tree.line, tree.column)
+    return tree
 
 
-def _tables(data: Data, path: str, reading: Reading) -> dict[str, Value]:
-    """What `attn compute` wrote as CSV: tables with an empty corner, above each a line that names its step (and its head).
-
-    Empty for any other CSV. A spreadsheet may have padded the lines, or changed the separator and the decimal sign.
-    """
-    from attn_cli.files import csv_table
-
-    text, group = decode(data, path, reading.encoding).lstrip(), ""
-    lines = text.split("\n", 2)
-    if len(lines) < 3 or lines[1][:1] not in (",", ";", "\t"):
-        return {}
-    separator, file = lines[1][0], shown(path)
-    if keys.canonical(lines[0].split(separator)[0], keys.STEPS) is None:
-        return {}
-    sign = reading.sign if separator == "," else ","
-    found: dict[str, Value] = {}
-    rows = [row for row in csv_table.split(text, separator, file) if any(cell.text for cell in row)]
-    heads = [i for i in range(len(rows) - 1) if _names_table(rows[i], rows[i + 1])]
-    for first, end in zip(heads, [*heads[1:], len(rows)], strict=True):
-        name, *which = [cell for cell in rows[first] if cell.text]
-        step = _step(name.text, Place(file, name.line, name.column))
-        width = max((k for k, cell in enumerate(rows[first + 1]) if cell.text), default=0) + 1
-        items: list[Node] = [Items(list(row[1:width]), row[0].line, row[0].column) for row in rows[first + 2 : end]]
-        if step == "row_sums":  # a number a row, not a row of one
-            items = [cell for row in items if isinstance(row, Items) for cell in row.items]
-        table = Items(items, name.line, name.column)
-        if not which:
-            found[step] = Value(table, file, sign)
-            continue
-        outer = found.setdefault(step, Value(Items([], name.line, name.column), file, sign)).node
-        assert isinstance(outer, Items)
-        if len(which) > 1:  # a head of its own
-            if which[0].text != group:
-                outer.items.append(Items([], name.line, name.column))
-            inner = outer.items[-1]
-            assert isinstance(inner, Items)
-            outer = inner
-        group = which[0].text
-        outer.items.append(table)
-    return found
-
-
-def _names_table(row: Sequence[Scalar], header: Sequence[Scalar]) -> bool:
-    """Whether a line names a step, with a table's header under it."""
-    return not header[0].text and keys.canonical(row[0].text, keys.STEPS) is not None and not any(_reads(c.text) for c in row[1:])
-
-
-def _reads(text: str) -> bool:
-    try:
-        read(text, percent=True)
-    except InputError:
-        return False
-    return True
-
-
+# ------------------------------------------------------------------ steps
 def _merge(steps: dict[str, Value], more: Mapping[str, Value], path: str) -> None:
     for step, value in more.items():
         if step in steps:
@@ -200,8 +189,10 @@ def _merge(steps: dict[str, Value], more: Mapping[str, Value], path: str) -> Non
         steps[step] = value
 
 
-def _step(name: str, place: Place) -> str:
-    step = keys.canonical(name, keys.STEPS)
+def _step(name: str, value: Value, key: Scalar | None) -> str:
+    """The step of a name. Raises InputError where there is none."""
+    step = step_of(name)
     if step is None:
-        raise InputError(keys.unknown(name, list(keys.STEPS), "step"), place=place)
+        place = Place(value.file, key.line or None, key.column or None) if key else Place(value.file)
+        raise InputError(unknown_step(name), place=place)
     return step

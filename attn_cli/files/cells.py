@@ -10,27 +10,26 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attn_cli.errors import InputError
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(rf"[+-]?{_DECIMAL}")
 _LINE_NOT_PLAIN = re.compile(rf"^(?![+-]?{_DECIMAL}$)", re.MULTILINE)
-_TOKEN = rf"(?i)\s*(?:({_DECIMAL})|(√|sqrt)|([-+/()*·×]))"
 _PARTS = r"[+-]?([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?[0-9]+))?"
-"""These two are compiled on first use: most problems hold plain decimals only."""
 _NAN = {"nan", ".nan"}
 _INFINITY = {"inf", ".inf", "infinity", "∞"}
 _NOTHING = {"", "~", "null"}
-_LARGEST_EXPONENT = 400
-"""Beyond this no float is left, and an exact fraction would only eat memory."""
+NOT_GIVEN = _NOTHING | {"?", "-", "–", "—", "_", "·"}
+"""Signs with which an answer leaves a cell out."""
+_LONGEST_FORMULA = 200
+"""Characters; a longer text is no formula that a person wrote."""
+_SAY_NOTHING = ("≈", "~")
+"""Signs before a number of an answer."""
 
 
-class Reading(NamedTuple):
+class Number(NamedTuple):
     """A number as somebody wrote it."""
 
     value: float
@@ -39,14 +38,33 @@ class Reading(NamedTuple):
     decimals: int = 0
     """The unit of the last digit is 10^-decimals; negative for 2e3."""
     digits: int = 0
-    """How many significant digits were written."""
+    """How many significant digits were written; of a formula, the fewest among its decimal operands."""
     whole: bool = False
-    """Written without decimals and exponent: `20`, `20.`."""
+    """Written without decimals: `20`, `20.`, `2e3`."""
+    exponent: bool = False
+    """Written with an exponent: `2e3`."""
+    operands: bool = False
+    """A formula of decimals, which are known to so many digits: `2.72/3.72`."""
+
+
+class NoNumber(NamedTuple):
+    """A text that is no number."""
+
+    message: str
+    meant: bool = False
+    """Whether a number was meant beyond doubt: then the cell is no label and no header either."""
+    hinted: bool = False
+    """Whether there is more to say about it than that it is no number."""
 
 
 def is_empty(text: str) -> bool:
     """Whether a cell says nothing: empty, `null` or `~`."""
     return text.strip().lower() in _NOTHING
+
+
+def is_not_given(text: str) -> bool:
+    """Whether a cell of an answer leaves its number out."""
+    return text.strip().lower() in NOT_GIVEN
 
 
 def is_plain(text: str) -> bool:
@@ -64,16 +82,26 @@ def number(text: str, decimal: str = ".") -> float:
     """The value of a cell; NaN and infinities too, which the caller judges. Raises InputError with a hint."""
     if _PLAIN.fullmatch(text):
         value = float(text)
-        if math.isinf(value) or value == 0.0:
-            return _in_range(value, text)
-        return value
+        if not math.isinf(value) and value != 0.0:
+            return value
     return read(text, decimal=decimal).value
 
 
-def read(text: str, *, percent: bool = False, decimal: str = ".") -> Reading:
-    """A cell with the precision that it claims. `percent` reads `33%` as 0.33, as answers may."""
+def read(text: str, *, percent: bool = False, decimal: str = ".") -> Number:
+    """A cell as a number. Raises InputError where it is none."""
+    found = read_number(text, percent=percent, decimal=decimal)
+    if isinstance(found, NoNumber):
+        raise InputError(found.message)
+    return found
+
+
+def read_number(text: str, *, percent: bool = False, decimal: str = ".") -> Number | NoNumber:
+    """A cell with the precision that it claims, or why it is no number. `percent`: it is an answer, where `33%` is 0.33 and a
+    sign before a number may say that it was rounded."""
     shown = text
     text = text.strip().replace("\N{MINUS SIGN}", "-")
+    if percent and text[:1] in _SAY_NOTHING:
+        text = text[1:].lstrip()
     if decimal == "," and "," in text and "." not in text:
         text = text.replace(",", ".")
     if percent and text.endswith("%") and _PLAIN.fullmatch(text[:-1].rstrip()):
@@ -82,25 +110,10 @@ def read(text: str, *, percent: bool = False, decimal: str = ".") -> Reading:
         return _decimal(text, shown)
     sign, bare = (-1.0, text[1:].strip()) if text[:1] == "-" else (1.0, text.removeprefix("+").strip())
     if text.lower() in _NAN:
-        return Reading(math.nan)
+        return Number(math.nan)
     if bare.lower() in _INFINITY:
-        return Reading(sign * math.inf, exact=True)
-    if any(c in text for c in "/√") or "sqrt" in text.lower():
-        value = _Formula(text, shown).value()
-        if value is not None:
-            return Reading(value, exact=True)
-    raise InputError(f"found {show(shown)}, expected a number{_because(shown, decimal)}")
-
-
-def looks_like_a_number(text: str) -> bool:
-    """Whether somebody meant a number here (`50%`, `0,5`, `–2`), though it cannot be read as one."""
-    fault = _fault(text)
-    return fault is not None and fault.numeric
-
-
-def has_hint(text: str) -> bool:
-    """Whether there is more to say about a text than that it is no number."""
-    return _fault(text) is not None
+        return Number(sign * math.inf, exact=True)
+    return _worked_out(text, shown) or _no_number(shown, decimal)
 
 
 def show(text: str) -> str:
@@ -112,124 +125,56 @@ def show(text: str) -> str:
     return "'" + "".join(c if c.isprintable() else repr(c)[1:-1] for c in text) + "'"
 
 
-def _decimal(text: str, shown: str, shift: int = 0) -> Reading:
+def _decimal(text: str, shown: str, shift: int = 0) -> Number | NoNumber:
     parts = re.fullmatch(_PARTS, text)
     assert parts is not None
     before, _, after, exponent = parts.groups()
-    value = _in_range(float(f"{text}e-{shift}" if exponent is None and shift else text), shown)
+    value = float(f"{text}e-{shift}" if exponent is None and shift else text)
     if exponent is not None and shift:
         value /= 10.0**shift
-    return Reading(
+    return _out_of_range(value, shown) or Number(
         value,
         decimals=len(after) - int(exponent or 0) + shift,
         digits=len((before + after).lstrip("0")) or 1,
-        whole=not after and exponent is None and not shift,
+        whole=not after and not shift,
+        exponent=exponent is not None,
     )
 
 
-def _in_range(value: float, shown: str) -> float:
+def _out_of_range(value: float, shown: str) -> NoNumber | None:
     if math.isinf(value):
-        raise InputError(f"found {show(shown)}, which is larger than any number the computer can hold (about 1.8e308)")
+        return _meant(shown, "which is larger than any number the computer can hold (about 1.8e308)")
     if value == 0.0 and re.search(r"[1-9]", re.split("[eE]", shown)[0]):
-        raise InputError(f"found {show(shown)}, which is too small for the computer to tell from 0; write 0 if that is meant")
-    return value
+        return _meant(shown, "which is too small for the computer to tell from 0; write 0 if that is meant")
+    return None
 
 
-class _Formula:
-    """`[sign] product [/ product]`, where a product is a number, a root, or a number and a root."""
+def _meant(shown: str, why: str) -> NoNumber:
+    return NoNumber(f"found {show(shown)}, {why}", meant=True, hinted=True)
 
-    def __init__(self, text: str, shown: str):
-        self.shown = shown
-        self.tokens: list[tuple[str, str, str]] = []
-        at, self.understood = 0, True
-        token = re.compile(_TOKEN)
-        while at < len(text):
-            match = token.match(text, at)
-            if match is None:
-                self.understood = not text[at:].strip()
-                break
-            self.tokens.append((match[1] or "", match[2] or "", match[3] or ""))
-            at = match.end()
-        self.next = 0
 
-    def value(self) -> float | None:
-        """The value, or None where the text is no such formula."""
-        if not self.understood:
-            return None
-        result = self._quotient()
-        if result is None or self.next < len(self.tokens):
-            return None
-        ratio, under = result
-        try:
-            return float(ratio) * math.sqrt(under) if under != 1 else float(ratio)
-        except OverflowError:
-            raise InputError(f"found {show(self.shown)}, which is larger than any number the computer can hold") from None
-
-    def _symbol(self, *symbols: str) -> str | None:
-        if self.next < len(self.tokens) and self.tokens[self.next][2] in symbols and self.tokens[self.next][2]:
-            self.next += 1
-            return self.tokens[self.next - 1][2]
+def _worked_out(text: str, shown: str) -> Number | NoNumber | None:
+    """A formula such as 1/3, √2/2 or e/(e+2), worked out; None where the text is none."""
+    if not any(c in text for c in "e√/+*-·×÷(") or len(text) > _LONGEST_FORMULA:
         return None
+    from attn_cli.files.formulas import Undefined, evaluated
 
-    def _quotient(self) -> tuple[Fraction, Fraction] | None:
-        """As (r, s), which stands for r·√s."""
-        from fractions import Fraction
-
-        sign = -1 if self._symbol("-", "+") == "-" else 1
-        top = self._product()
-        if top is None:
-            return None
-        below = (Fraction(1), Fraction(1))
-        if self._symbol("/"):
-            found = self._product()
-            if found is None:
-                return None
-            below = found
-        if below[0] == 0 or below[1] == 0:
-            raise InputError(f"found {show(self.shown)}, which divides by zero; expected a number")
-        return sign * top[0] / below[0], top[1] / below[1]
-
-    def _product(self) -> tuple[Fraction, Fraction] | None:
-        from fractions import Fraction
-
-        factor = self._number()
-        if factor is None:
-            root = self._root()
-            return None if root is None else (Fraction(1), root)
-        dot = self._symbol("*", "·", "×")
-        root = self._root()
-        if root is None:
-            return None if dot else (factor, Fraction(1))
-        return factor, root
-
-    def _number(self) -> Fraction | None:
-        from fractions import Fraction
-
-        if self.next < len(self.tokens) and (text := self.tokens[self.next][0]):
-            self.next += 1
-            exponent = re.split("[eE]", text)[1:]
-            if len(text) > 1000:
-                raise InputError(f"found {show(self.shown)}, which has more digits than a number can hold")
-            if exponent and (len(exponent[0]) > 6 or abs(int(exponent[0])) > _LARGEST_EXPONENT):
-                raise InputError(f"found {show(self.shown)}, whose exponent is out of the range of numbers")
-            return Fraction(text)
+    try:
+        found = evaluated(text)
+    except Undefined as why:
+        return _meant(shown, f"{why}; expected a number")
+    if found is None:
         return None
+    value, digits = found
+    if math.isinf(value):
+        return _out_of_range(value, shown)
+    return Number(value, exact=not digits, digits=digits, operands=digits > 0)
 
-    def _root(self) -> Fraction | None:
-        """What stands under a root."""
-        if self.next >= len(self.tokens) or not (name := self.tokens[self.next][1]):
-            return None
-        self.next += 1
-        if self._symbol("("):
-            inner = self._quotient()
-            if inner is None or inner[1] != 1 or not self._symbol(")"):
-                return None
-            under: Fraction | None = inner[0]
-        else:
-            under = self._number() if name == "√" else None
-        if under is not None and under < 0:
-            raise InputError(f"found {show(self.shown)}, the root of a negative number; expected a number")
-        return under
+
+def _no_number(shown: str, decimal: str) -> NoNumber:
+    fault = _fault(shown, decimal)
+    hint = f"; {fault.hint}" if fault and fault.hint else ""
+    return NoNumber(f"found {show(shown)}, expected a number{hint}", fault is not None and fault.numeric, fault is not None)
 
 
 # ---- hints
@@ -241,15 +186,12 @@ class _Fault(NamedTuple):
     """Whether a number was meant beyond doubt: then the cell is no label and no header either."""
 
 
-def _because(text: str, decimal: str) -> str:
-    fault = _fault(text, decimal)
-    return f"; {fault.hint}" if fault and fault.hint else ""
-
-
+_UNITS = "V|A|W|K|N|J|Pa|g|kg|mg|m|cm|mm|km|s|ms|min|h|Hz|kHz|MHz|GHz|B|kB|KB|MB|GB|px|pt|l|ml|mol|bar|dB|USD|EUR|k|M"
+"""Units that may stand behind a whole number without making a name of it."""
 _HINTS: list[tuple[str, str | Callable[[str], str], bool]] = [
     (r"(?i)(null|~|none|)", "write the number that belongs there", False),
     (r"(?i)true|false|yes|no|on|off", "write 1 or 0", False),
-    (r"[+-]?[0-9]+:[0-9:.]+", "a time or a ratio is no number: write a decimal or a fraction such as 1/30", False),
+    (r"[+-]?[0-9]+:[0-9:.]+", "a time or a ratio is no number: write a decimal or a fraction such as 1/30", True),
     (r"[+-]?[0-9][0-9_]*_[0-9_.]*(?:[eE].*)?", lambda t: f"write it without underscores, {t.replace('_', '')}", True),
     (r"[+-]?0[xX][0-9a-fA-F]+", lambda t: f"write it in decimal, {int(t, 16)}", True),
     (r"[+-]?0[bB][01]+", lambda t: f"write it in decimal, {int(t, 2)}", True),
@@ -270,7 +212,7 @@ _HINTS: list[tuple[str, str | Callable[[str], str], bool]] = [
         True,
     ),
     (r"[+-]?[0-9.,]+\s*[%％]", lambda t: f"write {_percent(t)} instead of a percentage", True),
-    (r"[+-]?[0-9.]+\s*[‰]", "write a decimal instead of a per mille", True),
+    (r"[+-]?[0-9.,]+\s*[‰]|%\s*[0-9.,]+", "write a decimal", True),
     (
         r"[\u2010-\u2015\uFE58\uFE63\uFF0D\u02D7]\s*[0-9.√].*",
         lambda t: f"it starts with {unicodedata.name(t[0])} (U+{ord(t[0]):04X}): write the minus as '-'",
@@ -283,7 +225,15 @@ _HINTS: list[tuple[str, str | Callable[[str], str], bool]] = [
     ),
     (r"(?i)n/?a|n\.a\.|-+|\?+|none|missing|[.…]+", "the number is missing there", False),
     (r"[+-]?[0-9]+\s+[0-9]+\s*/\s*[0-9]+", lambda t: f"a mixed number: write {_mixed(t)}", False),
-    (r"[+-]?[0-9]{1,3}([\u00a0\u2009\u202f'’][0-9]{3})+([.,][0-9]*)?", "write it without thousands separators", True),
+    (r"[+-]?[0-9]{1,3}([ \u00a0\u2009\u202f'’][0-9]{3})+([.,][0-9]*)?", "write it without thousands separators", True),
+    (r"\(\s*([-+]\s*[0-9.,]+|[0-9]*[.,][0-9., ]*|[0-9]+ [0-9 ]+)\s*\)", "write -1.5 if parentheses are meant as a minus", True),
+    (r"([<>≤≥≈≃~±∼]|\+/-)=?\s*[-+−]?[0-9.,].*", "write the number alone", True),
+    (r"[-+]?[0-9.,]+\s*(±|\+/-).*", "write the number alone", True),
+    (r"['’‘`´\"“”„«]\s*[-+−]?[0-9.,][-+0-9.,eE]*\s*['’‘`´\"“”»]?", "a quotation mark stands there, too: take it away", True),
+    (rf"[-+−]?{_DECIMAL}\s*[*†‡§!?^°#+\-−'\"]+", "a sign stands behind the number: take it away", True),
+    (r"[-+−]?[0-9]*[.,][0-9]+\s*[)\]};:]+|[\[{][-+−]?[0-9]*[.,]?[0-9]+|[-+−]?[0-9]*[.,]?[0-9]+[\]}]", "take the bracket away", True),
+    (r"[-+−]{2,}\s*[0-9.]+", "it has more than one sign", True),
+    (r"[+-]?[0-9.]+[eE][-+]?[0-9]+[.,][0-9]+", "an exponent is a whole number", True),
     (r"(?s)\s*(\[|\(|tensor|array|np\.|torch\.).*", "a printed array was pasted: write rows as [1, 0.5], with commas", False),
     (
         rf"[+-]?{_DECIMAL}(\s+[+-]?{_DECIMAL})+",
@@ -296,17 +246,22 @@ _HINTS: list[tuple[str, str | Callable[[str], str], bool]] = [
         False,
     ),
     (r"[+-]?[0-9.]+[dD][+-]?[0-9]+", lambda t: f"write the exponent with e, {re.sub('[dD]', 'e', t)}", True),
-    (r"=.*", "a formula was saved there: write its value", False),
-    (r"[$€£¥].*[0-9].*|[+-]?[0-9.]+\s*[$€£¥]", "write the number without a currency sign", True),
+    (r"=\s*[-+(0-9A-Za-z].*", "a formula was saved there: write its value", True),
+    (r"[$€£¥₹]\s*[-+]?[0-9].*|[+-]?[0-9., ]+\s*[$€£¥₹]", "write the number without a currency sign", True),
     (
         r"[+-]?[0-9.,]+(\s*[x×*·⋅]\s*10)?\s*[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+",
         "write powers of ten as 1e3 and others as decimals",
         True,
     ),
-    (r"[+-]?[0-9.]*\s*(\*\*|\^|[x×*]\s*10\s*\^).*[0-9]", "write powers of ten as 1e3 and others as decimals", False),
-    (r"[+-]?([0-9.]+[+-])?[0-9.]*[ij]", "complex numbers have no meaning here", False),
-    (r"[+-]?[0-9]*//.*[0-9]", "write a fraction with a single stroke, such as 1/3", False),
-    (r"[+-]?[0-9]+\.[0-9]*\.[0-9.]*", "it has more than one decimal point", False),
+    (r"[+-]?[0-9.]+\s*(\*\*|\^|[x×*]\s*10\s*\^).*[0-9]", "write powers of ten as 1e3 and others as decimals", True),
+    (r"[+-]?[0-9.]+([+-][0-9.]*)?[ij]", "complex numbers have no meaning here", True),
+    (r"[+-]?[0-9]+//.*[0-9]", "write a fraction with a single stroke, such as 1/3", True),
+    (r"[+-]?[0-9]*\.[0-9]*\.[0-9.]*", "it has more than one decimal point", True),
+    (
+        rf"[-+−]?(?:[0-9]*[.,][0-9]+(?:[eE][-+]?[0-9]+)?\s*[^\W\d_]{{1,12}}[²³]?|{_DECIMAL}(?:\s+(?:{_UNITS})|\s*[ΩµμÅ]\w*))",
+        "write the number without its unit",
+        True,
+    ),
     (r".*[，；、].*", "separate numbers by the plain characters , or ;", False),
     (
         r"(?i)(?=.*[0-9π])[-+*/×·.0-9\s()^√π]+|pi|(sqrt|exp|log|ln|sin|cos)\b.*",
@@ -339,7 +294,8 @@ def _fault(text: str, decimal: str = ".") -> _Fault | None:
         and _PLAIN.fullmatch(likely)
         and (len(text) == 1 or any(c in "0123456789." for c in pointed))
     ):
-        return _Fault(_signed(f"it holds a letter that looks like a digit: write {likely}", decimal), False)
+        meant = "." in pointed[1:-1] and any(c in "0123456789" for c in pointed)
+        return _Fault(_signed(f"it holds a letter that looks like a digit: write {likely}", decimal), meant)
     return None
 
 

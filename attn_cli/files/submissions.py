@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attn_cli.errors import UsageError, one_line
-from attn_cli.files import keys
 from attn_cli.files.patterns import expand, identity, is_pattern, listed
+from attn_cli.files.step_names import step_of
 
 OF_THE_SYSTEM = ("__macosx", "thumbs.db", "desktop.ini")
 """What a desktop adds to a folder, in small letters."""
@@ -55,7 +55,7 @@ def _below(path: Path) -> Iterator[tuple[str, str]]:
 
 def _is_submission(folder: Path) -> bool:
     """Whether a file in it is named after a step."""
-    return any(keys.canonical(Path(name).stem, keys.STEPS) is not None for name in listed(folder) if (folder / name).is_file())
+    return any(step_of(Path(name).stem) is not None for name in listed(folder) if (folder / name).is_file())
 
 
 def _names(pairs: list[tuple[str, str]]) -> list[str]:

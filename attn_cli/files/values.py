@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attn_cli.engine.arrays import all_finite
+from attn_cli.engine.arrays import Array, Cell
+from attn_cli.engine.keys import Key, judge
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import all_plain, is_plain, number, show
-from attn_cli.files.rows import Rows, Unusual
-from attn_cli.files.tree import Items, Node, Pairs, Scalar, describe
+from attn_cli.files.tree import Grid, Items, Node, Pairs, Scalar, Tree, describe
 
-Array = NDArray[Any]
-Cell = tuple[int, ...]
 _TRUTH = r"(?i)(true|1(?:\.0*)?)|false|0(?:\.0*)?"
+_NO_TRUTH = re.compile(r"(?<![0-9.])(?![01](?:\.0*)?(?![0-9.eE]))[0-9.]|[^0-9.\[\],; \t\n-]|-(?! )")
+"""A number other than 0 and 1 (`1.0`, too), or what stands neither in a number nor between two."""
 
 
 class Value(NamedTuple):
-    """The text under a key with its places, or the array of a binary file."""
+    """What stands under one key or in a file of its own: text with its places, or the array of a binary file."""
 
-    node: Node | Array
+    node: Tree
     file: str
     """As messages name it."""
     decimal: str = "."
@@ -33,6 +32,8 @@ class Value(NamedTuple):
     header: tuple[str, ...] | None = None
     option: bool = False
     """Given on the command line: `file` is the option's name."""
+    by_step: bool = False
+    """The keys of its mapping are the names of steps: a CSV that `attn compute` wrote."""
 
     def place(self, cell: Cell = ()) -> Place:
         """Where the value, or a cell of it, stands."""
@@ -52,74 +53,85 @@ class Value(NamedTuple):
 
     def describe(self) -> str:
         """What was found here, as messages say it."""
-        return "an array" if isinstance(self.node, np.ndarray) else describe(self.node)
+        return describe(self.node)
 
     def error(self, message: str, key: str, cell: Cell = ()) -> InputError:
         """An input error about this value; an option names itself, so the key is left out."""
         return InputError(message, key=None if self.option else key, cell=cell or None, place=self.place(cell))
 
+    def located(self, error: InputError) -> InputError:
+        """An error about this value with its place."""
+        return self.error(error.message, error.key or "", error.cell or ())
 
-def as_numbers(
-    value: Value, key: str, axes: tuple[int, ...], *, nan: bool = False, minus_infinity: bool = False
-) -> tuple[Array, Mapping[Cell, str]]:
+
+def as_numbers(value: Value, row: Key) -> tuple[Array, Mapping[Cell, str]]:
     """The array of a matrix or vector, and the text of those cells that are no plain decimals."""
-    if isinstance(value.node, np.ndarray):
-        array, written = _from_array(value.node, value, key), dict[Cell, str]()
-    elif (plain_rows := _joined(value.node)) is not None:
-        array, written = plain_rows, {}
-    else:
-        shape = _shape(value, key, axes)
-        cells = _cells(value, key, shape)
-        texts = [cell.text for cell in cells]
-        plain = all_plain(texts)
-        array = np.array(list(map(float, texts)) if plain else [math.nan] * len(texts))
-        written = {}
-        # a zero or an infinity may have been too small or too large a number, so these are read one by one
-        for position in np.flatnonzero(~np.isfinite(array) | (array == 0)):
-            text = texts[position]
-            try:
-                array[position] = number(text, value.decimal)
-            except InputError as error:
-                raise value.error(error.message, key, _unravel(int(position), shape)) from None
-            if not plain and not is_plain(text := text.strip()):
-                written[_unravel(int(position), shape)] = text
-        array = array.reshape(shape)
-    if axes == (1,) and array.ndim == 2 and 1 in array.shape:
-        array, written = array.reshape(-1), {(max(cell),): text for cell, text in written.items()}
-    if array.ndim not in axes:
-        raise value.error(_wrong_axes(array.shape, axes), key)
-    if 0 in array.shape:
-        raise value.error("holds no number; expected at least one row and one column", key)
-    _check_finite(array, value, key, nan, minus_infinity)
-    return array, {cell: text for cell, text in written.items() if np.isfinite(array[cell])}
+    array, written = _whole(value.node), dict[Cell, str]()
+    if array is None:
+        array, written = _worked_out(value, row.name, _shape(value, row.name, row.axes))
+    elif isinstance(value.node, Items) and array.ndim not in row.axes:
+        raise value.error(_wrong_axes(array.shape, row.axes), row.name)
+    elif array.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):  # of a longer type; the infinity that remains is refused
+            array = np.require(array, float, ["ALIGNED", "WRITEABLE"])
+    try:
+        judged: Array = judge(row, array)
+    except InputError as error:
+        raise value.located(error) from None
+    if judged.ndim < array.ndim:
+        written = {(max(cell),): text for cell, text in written.items()}
+    return judged, {cell: text for cell, text in written.items() if np.isfinite(judged[cell])}
 
 
-def as_truths(value: Value, key: str) -> NDArray[np.bool_]:
+def _worked_out(value: Value, key: str, shape: tuple[int, ...]) -> tuple[Array, dict[Cell, str]]:
+    """Texts as numbers, and those texts that are no plain decimals."""
+    texts = [cell.text for cell in _cells(value, key, shape)]
+    plain = all_plain(texts)
+    array = np.array(list(map(float, texts)) if plain else [math.nan] * len(texts))
+    written: dict[Cell, str] = {}
+    # a zero or an infinity may have been too small or too large a number, so these are read one by one
+    for position in np.flatnonzero(~np.isfinite(array) | (array == 0)):
+        text = texts[position]
+        try:
+            array[position] = number(text, value.decimal)
+        except InputError as error:
+            raise value.error(error.message, key, _unravel(int(position), shape)) from None
+        if not plain and not is_plain(text := text.strip()):
+            written[_unravel(int(position), shape)] = text
+    return array.reshape(shape), written
+
+
+def as_truths(value: Value, row: Key) -> Array:
     """A matrix of true/false or 1/0."""
-    expected = "expected true or false, 1 or 0 in a mask; to add numbers to the scores (-inf hides a key) use bias"
-    if isinstance(value.node, np.ndarray):
-        array = value.node
-        if array.dtype.kind not in "biuf" or array.ndim not in (1, 2, 3):
-            raise value.error(f"found an array of {array.dtype} with {array.ndim} axes; {expected}", key)
-        odd = (array != 0) & (array != 1)
-        if odd.any():
-            at = tuple(int(i) for i in np.argwhere(odd)[0])
-            raise value.error(f"found {array[at]}; {expected}", key, at)
-        return array.astype(bool)
-    if (plain_rows := _joined(value.node)) is not None:
-        if plain_rows.ndim > 3 or not all(rows.are_truths() for rows in _blocks(value.node)):
-            raise Unusual(expected)
-        return plain_rows.astype(bool)
-    shape = _shape(value, key, (1, 2, 3))
-    flat = []
-    for position, cell in enumerate(_cells(value, key, shape)):
-        match = re.fullmatch(_TRUTH, cell.text)
-        if match is None:
-            raise value.error(f"found {show(cell.text)}; {expected}", key, _unravel(position, shape))
-        flat.append(match.group(1) is not None)
-    if not flat:
-        raise value.error(f"holds nothing; {expected}", key)
-    return np.array(flat, dtype=bool).reshape(shape)
+    expected = "expected true or false, 1 or 0 in a mask; to add numbers to the scores (-inf masks a key) use bias"
+    array = _whole(value.node, truths=True)
+    if array is None:
+        shape = _shape(value, row.name, row.axes)
+        flat = []
+        for position, cell in enumerate(_cells(value, row.name, shape)):
+            match = re.fullmatch(_TRUTH, cell.text)
+            if match is None:
+                raise value.error(f"found {show(cell.text)}; {expected}", row.name, _unravel(position, shape))
+            flat.append(match.group(1) is not None)
+        array = np.array(flat, dtype=bool).reshape(shape)
+    try:
+        judged: Array = judge(row, array)
+    except InputError as error:
+        raise value.located(error) from None
+    return judged
+
+
+def _whole(node: Tree, truths: bool = False) -> Array | None:
+    """The array of a node that was read as one, or is a list of such; None where its cells are texts."""
+    if isinstance(node, np.ndarray):
+        return node
+    if isinstance(node, Grid):
+        return None if truths and _NO_TRUTH.search(node.source, node.start, node.end) else node.array
+    if not isinstance(node, Items) or not any(isinstance(item, Grid) for item in node.items):
+        return None
+    parts = [_whole(item, truths) for item in node.items]
+    arrays = [part for part in parts if part is not None]
+    return np.stack(arrays) if len(arrays) == len(parts) and len({part.shape for part in arrays}) == 1 else None
 
 
 # ---- shapes
@@ -224,60 +236,3 @@ def _decimal_comma(row: Items) -> str:
 
 def _unravel(position: int, shape: tuple[int, ...]) -> Cell:
     return tuple(int(i) for i in np.unravel_index(position, shape))
-
-
-# ---- rows that were read all at once
-
-
-def _joined(node: Node) -> Array | None:
-    """The array of a node that is made of `Rows`, in memory of its own (an alias may use the rows again); None without any."""
-    if isinstance(node, Rows):
-        return np.array(node.array[0])
-    if not isinstance(node, Items):
-        return None
-    if rows := [item for item in node.items if isinstance(item, Rows)]:
-        if len(rows) < len(node.items) or len({part.array.shape[1] for part in rows}) > 1:
-            raise Unusual("rows of several kinds")
-        return np.concatenate([part.array for part in rows])
-    inner = [_joined(item) for item in node.items if isinstance(item, Items)]
-    parts: list[Array] = [part for part in inner if part is not None]
-    if not parts:
-        return None
-    if len(parts) < len(node.items) or len({part.shape for part in parts}) > 1:
-        raise Unusual("lists of several kinds")
-    return np.stack(parts)
-
-
-def _blocks(node: Node) -> Iterator[Rows]:
-    if isinstance(node, Rows):
-        yield node
-    elif isinstance(node, Items):
-        for item in node.items:
-            yield from _blocks(item)
-
-
-# ---- arrays from binary files
-
-
-def _from_array(array: Array, value: Value, key: str) -> Array:
-    if array.dtype.kind not in "iuf":
-        kind = {"b": "true/false", "c": "complex numbers", "U": "texts", "S": "texts"}.get(array.dtype.kind, f"type {array.dtype}")
-        raise value.error(f"found an array of {kind}, expected real numbers", key)
-    with np.errstate(over="ignore"):  # of a longer type; the infinity that remains is refused
-        return np.require(array, float, ["ALIGNED", "WRITEABLE"])
-
-
-def _check_finite(array: Array, value: Value, key: str, nan: bool, minus_infinity: bool) -> None:
-    if all_finite(array):
-        return
-    finite = np.isfinite(array)
-    fine = finite | (np.isnan(array) if nan else False) | (np.isneginf(array) if minus_infinity else False)
-    if np.all(fine):
-        return
-    at = tuple(int(i) for i in np.argwhere(~fine)[0])
-    found = "nan" if np.isnan(array[at]) else "inf" if array[at] > 0 else "-inf"
-    if key in ("scores", "bias") and found != "nan":
-        mend = "only -inf has a meaning, and only in bias, where it hides a key"
-    else:
-        mend = "an empty place in a matrix has no value: write a number" if found == "nan" else "only bias may hold -inf"
-    raise value.error(f"found {found}, expected a finite number{' or -inf' if minus_infinity else ''}; {mend}", key, at)

@@ -43,23 +43,22 @@ array = {load}
 seconds = time.process_time() - start
 print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit, array.sum(), *array.shape)
 """
-PROBLEM = "from attn_cli.files import arrays, json_tree, yaml_tree\nfrom attn_cli.files.load import load"
-TABLE = "from attn_cli.files import arrays, plain_table\nfrom attn_cli.files.load import load_matrix"
+OURS = "from attn_cli.files.readers import arrays, csv, json, yaml\nfrom attn_cli.files.problem import read_problem as load"
 RUNS = {
     "yaml": [
         ("CSafeLoader + np.array", "import yaml", 'np.array(yaml.load(open("m.yaml"), Loader=yaml.CSafeLoader)["X"])', None),
-        ("attn", PROBLEM, 'load("m.yaml").problem.X', 1 / 5),
+        ("attn", OURS, 'load("m.yaml").problem.X', 1 / 5),
     ],
     "json": [
         ("json.load + np.array", "import json", 'np.array(json.load(open("m.json"))["X"])', None),
-        ("attn", PROBLEM, 'load("m.json").problem.X', None),
+        ("attn", OURS, 'load("m.json").problem.X', None),
     ],
     "csv": [
         ("np.loadtxt", "", 'np.loadtxt("m.csv", delimiter=",")', None),
-        ("attn", TABLE, 'load_matrix("m.csv")[0]', None),
+        ("attn", OURS, 'load(None, matrices={"X": "m.csv"}).problem.X', None),
     ],
-    "npy": [("np.load", "", 'np.load("m.npy")', None), ("attn", TABLE, 'load_matrix("m.npy")[0]', None)],
-    "npz": [("np.load", "", 'np.load("m.npz")["X"]', None), ("attn", PROBLEM, 'load("m.npz").problem.X', None)],
+    "npy": [("np.load", "", 'np.load("m.npy")', None), ("attn", OURS, 'load(None, matrices={"X": "m.npy"}).problem.X', None)],
+    "npz": [("np.load", "", 'np.load("m.npz")["X"]', None), ("attn", OURS, 'load("m.npz").problem.X', None)],
 }
 """For each kind of file the rival and ours: name, imports, what is timed, and the largest share of the rival's cost allowed."""
 

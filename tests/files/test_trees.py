@@ -3,7 +3,8 @@
 import pytest
 
 from attn_cli.errors import InputError
-from attn_cli.files import json_tree, yaml_tree
+from attn_cli.files.readers import json as json_tree
+from attn_cli.files.readers import yaml_full as yaml_tree
 from attn_cli.files.tree import Items, Pairs, Scalar
 
 
@@ -75,7 +76,7 @@ def test_a_file_that_says_nothing_is_nothing(text):
         ),
         (
             "K:\n  - [1]\n    - [2]\n",
-            "p:3:5: the rows of a list start with '- ' in the same column: indent them alike, and put nothing else between them",
+            "p:3:5: this row is indented deeper than the one above it: rows of one list start with '- ' in the same column",
         ),
         (
             "K: [[1, - 1]]\n",

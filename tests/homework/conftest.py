@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import attn_cli
-from attn_cli.files.load import load
+from attn_cli.files.problem import read_problem as load
 from attn_cli.homework.report import Report
 
 

@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch, capsys):
         "problem.yaml": PROBLEM,
         "ann.yaml": WEIGHTS + OUTPUT,
         "ben.yaml": WEIGHTS + OUTPUT.replace("6.6871", "7.6871"),
-        "cat.yaml": WEIGHTS.replace("0.4011", "o.4"),
+        "cat.yaml": "weights: [[0.4, 0.6]\n",
         "own.yaml": PROBLEM + "answers:\n  " + WEIGHTS,
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -95,16 +95,16 @@ def test_right_work_ends_with_exit_code_0_and_the_problem_may_hold_its_own_answe
     assert (code, err) == (2, "error: problem.yaml: has no answers of its own; name a file of answers after it\n")
 
 
-def test_an_unreadable_cell_is_an_input_error_but_costs_a_class_its_row_only(run):
+def test_a_file_that_cannot_be_read_is_an_input_error_but_costs_a_class_its_row_only(run):
     code, out, err = run("problem.yaml", "cat.yaml", "--format", "json")
     assert (code, out) == (2, "")
-    assert err.startswith("error: cat.yaml:1:")
+    assert err.startswith("error: cat.yaml:2:")
     code, out, err = run("problem.yaml", "ann.yaml", "cat.yaml", "ben.yaml", "--format", "json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [line["file"] for line in lines] == ["ann.yaml", "cat.yaml", "ben.yaml"]
     assert [line.get("right") for line in lines] == [True, None, False]
-    assert "o.4" in lines[1]["error"]
+    assert "expects a comma" in lines[1]["error"]
 
 
 def test_a_class_has_a_gradebook_a_summary_and_a_report_each(run, tmp_path):

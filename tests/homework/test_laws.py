@@ -6,7 +6,7 @@ import pytest
 
 import attn_cli
 from attn_cli.engine.attention import solve
-from attn_cli.files.load import load
+from attn_cli.files.problem import read_problem as load
 from attn_cli.homework.mistakes import MISTAKES, Scene
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.style import Style

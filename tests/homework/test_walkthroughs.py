@@ -8,7 +8,7 @@ import yaml
 
 from attn_cli.files.answers import read_answers
 from attn_cli.files.claims import claims
-from attn_cli.files.load import load
+from attn_cli.files.problem import read_problem as load
 from attn_cli.homework.marking import Marker
 
 FOLDER = Path(__file__).parents[1] / "data" / "walkthroughs"

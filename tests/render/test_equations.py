@@ -12,7 +12,7 @@ import pytest
 
 from attn_cli.engine.attention import solve
 from attn_cli.engine.steps import Trace
-from attn_cli.files.load import load
+from attn_cli.files.problem import read_problem as load
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.style import Style
 

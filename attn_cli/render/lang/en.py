@@ -161,6 +161,8 @@ TEXT = {
     "note.near_uniform": "{where} is nearly uniform{and_more}: the largest of {keys} weights is {largest}, so it hardly prefers any key",
     "note.csv_comma_separates": "{file}: commas separate the cells; if they are decimal commas, say --decimal ,",
     "note.csv_trailing_column": "{file}: the last column is empty in every row and was left out",
+    "note.csv_two_columns": "{file}: read as two columns; if {cell} is one number, give --decimal , (and if not, --decimal .)",
+    "note.answers_files_passed_over": "{folder}: named after no step, so passed over: {files}",
     "note.csv_labels": "{file}: the first column was read as labels ({labels})",
     "note.csv_header": "{file}: the first row was read as a header ({header})",
     "note.csv_first_row_kept": "{file}: the first row 0, 1, 2, … was kept as numbers; leave its first cell empty to make it a header",

@@ -146,6 +146,8 @@ TEXT = {
     "note.near_uniform": "{where}接近均匀分布{and_more}：{keys} 个权重中最大的是 {largest}，几乎不偏向任何键",
     "note.csv_comma_separates": "{file}：逗号作为分隔符；若是小数逗号，请加 --decimal ,",
     "note.csv_trailing_column": "{file}：最后一列全为空，已忽略",
+    "note.csv_two_columns": "{file}：按两列整数读取；若 {cell} 是用逗号作小数点的一个数，请加 --decimal ,（若不是，加 --decimal .）",
+    "note.answers_files_passed_over": "{folder}：下列文件不以步骤命名，已略过：{files}",
     "note.csv_labels": "{file}：第一列作为标签读取（{labels}）",
     "note.csv_header": "{file}：第一行作为表头读取（{header}）",
     "note.csv_first_row_kept": "{file}：第一行 0、1、2…… 作为数据保留；若它是表头，请把左上角的单元格留空",

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attn_cli.files import plain_yaml, yaml_tree
+from attn_cli.files.readers import yaml as plain_yaml
+from attn_cli.files.readers import yaml_full as yaml_tree
 from attn_cli.files.tree import Items, Pairs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = int(os.environ.get("EXAMPLES", 150))
 """Enough to notice a slip; EXAMPLES=20000 is for those who change a reader."""
 
@@ -28,7 +29,7 @@ def flat(node):
 
 def check(text):
     """Whether the text was plain; then both readers must agree, and the strict one must not refuse it."""
-    plain = plain_yaml.parse(text)
+    plain = plain_yaml.parse_plain(text)
     if plain is not None:
         assert flat(plain) == flat(yaml_tree.parse(text, "p"))
     return plain is not None
@@ -189,7 +190,7 @@ def test_what_the_plain_reader_reads_is_right(text):
     ],
 )
 def test_what_is_unusual_is_left_to_the_strict_reader(text):
-    assert plain_yaml.parse(text) is None
+    assert plain_yaml.parse_plain(text) is None
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_what_people_write_is_plain(text):
 
 def test_every_example_at_hand_is_read_the_same():
     """Most of the samples are plain, so that showing them needs no PyYAML."""
-    files = [*(ROOT / "samples").rglob("*.yaml"), *(ROOT / "tests").rglob("*.y*ml")]
+    files = [*(ROOT / "samples").rglob("*.yaml"), *(ROOT / "tests" / "data" / "walkthroughs").rglob("*.y*ml")]
     plain = [path for path in files if check(path.read_text(encoding="utf-8"))]
     assert (ROOT / "samples" / "textbook.yaml") in plain
     assert len(plain) > 0.7 * len(list((ROOT / "samples").glob("*.yaml")))
@@ -218,7 +219,7 @@ def test_every_example_at_hand_is_read_the_same():
 
 def test_a_plain_file_is_loaded_without_pyyaml():
     code = (
-        "import sys; from attn_cli.files.load import load; "
+        "import sys; from attn_cli.files.problem import read_problem as load; "
         f"load({str(ROOT / 'samples' / 'textbook.yaml')!r}); sys.exit('yaml' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

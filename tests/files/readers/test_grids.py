@@ -1,7 +1,6 @@
-"""The quick way through plain numbers: it may give up wherever it likes, but where it succeeds the strict way gives the same."""
+"""Rows read at once: their texts and places, when somebody asks, are what reading cell by cell gives."""
 
 import os
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,12 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attn_cli.errors import InputError
-from attn_cli.files import csv_table, plain_table, plain_yaml, yaml_tree
-from attn_cli.files.gather import Gathered, Reading, _tree, read_tree
-from attn_cli.files.load import _Builder, load, load_matrix
-from attn_cli.files.rows import replaced
-from attn_cli.files.tree import Items
-from attn_cli.files.values import Value, as_numbers, as_truths
+from attn_cli.files.problem import read_problem as load
+from attn_cli.files.readers import csv, json, yaml, yaml_full
+from attn_cli.files.tree import Grid, Items, Pairs
 
 EXAMPLES = int(os.environ.get("EXAMPLES", 50))
 """Enough to notice a slip; EXAMPLES=20000 is for those who change a reader."""
@@ -98,44 +94,35 @@ def mutated(texts):
     return st.one_of(texts, texts, st.builds(change, texts, st.floats(0, 1), junk, st.integers(0, 2)))
 
 
-def same(left, right):
-    """Equal to the last bit."""
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return type(left) is type(right) and left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if hasattr(left, "keep"):
-        return all(same(getattr(left, f.name), getattr(right, f.name)) for f in fields(left))
-    return left == right
+def flat(node):
+    """The tree as nested tuples, with all that a node knows."""
+    if isinstance(node, Items):
+        return "list", node.line, node.column, [flat(item) for item in node.items]
+    if isinstance(node, Pairs):
+        return "mapping", node.line, node.column, [(tuple(key), flat(value)) for key, value in node]
+    return None if node is None else tuple(node)
 
 
-def read(data, name, quick, plain=False):
-    """The problem that a text holds, what was written, and the notes; None where it is refused."""
-    reading, found = Reading(quick=quick), Gathered()
-    try:
-        if plain:
-            tree = plain_yaml.parse(data, quick=True)
-            if tree is None:
-                return None
-        elif name.endswith(".yaml"):  # not `read_tree`, which would find most of these texts plain enough for `plain_yaml`
-            tree = yaml_tree.parse(data, name, quick=quick) or Items([], 0, 0)
-        else:
-            tree = read_tree(data.encode(), name, reading)
-        _tree(found, tree, name, reading)
-        problem, written = _Builder(found.values).problem()
-    except InputError:
-        return None
-    return {f.name: getattr(problem, f.name) for f in fields(problem)}, written, found.notes
+def arrays(node):
+    """The grids in a tree."""
+    if isinstance(node, Grid):
+        yield node
+    elif isinstance(node, Items):
+        for item in node.items:
+            yield from arrays(item)
+    elif isinstance(node, Pairs):
+        for _, value in node:
+            yield from arrays(value)
 
 
-def check(text, name, plain=False):
-    quick = read(text, name, True, plain)
-    if quick is not None:
-        strict = read(text, name, False)
-        assert strict is not None
-        assert all(same(left, right) for left, right in zip(quick, strict, strict=True))
+def check(at_once, cell_by_cell):
+    """What was read at once says what reading cell by cell says: the same texts in the same places, and their numbers."""
+    if at_once is None:
+        return
+    for grid in arrays(at_once):
+        texts = [[cell.text for cell in row.items] for row in grid.items]
+        assert grid.array.tobytes() == np.array(texts, float).tobytes()
+    assert flat(at_once) == flat(cell_by_cell())
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -164,9 +151,8 @@ def check(text, name, plain=False):
 @example("X: [[1e-400, 0]]\n")
 @example("X: [[" + "0" * 400 + "1, 0]]\n")
 @example("X: [[ ], [ ]]\n")
-def test_where_yaml_is_read_quickly_it_is_read_right(text):
-    check(text, "p.yaml")
-    check(text, "p.yaml", plain=True)
+def test_where_yaml_is_read_at_once_it_is_read_right(text):
+    check(yaml.parse_plain(text, large=0), lambda: yaml_full.parse(text, "p.yaml"))
 
 
 def as_json(text):
@@ -183,8 +169,12 @@ def as_json(text):
 @example('{"X": [[.5]]}')
 @example('{"X": [[1.e3]]}')
 @example('{"b_Q": [1, 2], "X": [[1]]}')
-def test_where_json_is_read_quickly_it_is_read_right(text):
-    check(text, "p.json")
+def test_where_json_is_read_at_once_it_is_read_right(text):
+    try:
+        found = json.parse(text, "p.json", large=0)
+    except InputError:
+        found = None
+    check(found, lambda: json.parse(text, "p.json"))
 
 
 TABLE = st.one_of(
@@ -223,21 +213,14 @@ TABLE = st.one_of(
 @example("0,1,2\n3,4,5\n", False)
 @example("\t\n1\n", False)
 @example("1,1\n0,01\n", True)
-def test_where_a_table_is_read_quickly_it_is_read_right(text, truths):
-    quick = plain_table.parse(text, "x.csv", truths=truths)
-    if quick is None:
+def test_where_a_table_is_read_at_once_it_is_read_right(text, truths):
+    role = "truths" if truths else "numbers"
+    found = csv.at_once(text, "x.csv", role)
+    if found is None:
         return
-    strict = csv_table.parse(text, "x.csv", truths=truths)
-    assert (quick.labels, quick.header, quick.notes, quick.decimal) == (strict.labels, strict.header, strict.notes, strict.decimal)
-    assert same(*(as_numbers(Value(table.rows, "x.csv", table.decimal), "X", (2,)) for table in (quick, strict)))
-    if truths:
-        outcomes = []
-        for table in (quick, strict):
-            try:
-                outcomes.append(as_truths(Value(table.rows, "x.csv"), "mask"))
-            except InputError:
-                outcomes.append(None)
-        assert outcomes[0] is None or same(*outcomes)
+    single = csv.parse(text, "x.csv", role=role)
+    assert (found.labels, found.header, found.notes, found.decimal) == (single.labels, single.header, single.notes, single.decimal)
+    check(found.rows, lambda: single.rows)
 
 
 @pytest.mark.parametrize(
@@ -256,11 +239,8 @@ def test_rows_are_read_whatever_their_style(text, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["X:\n- [1, 2]\n- [3, 4]\n- [5, 6]\n", "X: [[1, 2], [3, 4], [5, 6]]\n"])
-def test_a_matrix_is_one_block(text):
-    ((_, node),) = plain_yaml.parse(text, quick=True)
-    assert [rows.array.tolist() for rows in node.items] == [[[1, 2], [3, 4], [5, 6]]]
-    assert [rows.array.tolist() for rows in replaced(text)[1]][-1][-2:] == [[3, 4], [5, 6]]
-    assert len(replaced(text)[0]) < 15
+def test_a_matrix_is_one_grid(text):
+    assert [grid.array.tolist() for grid in arrays(yaml.parse_plain(text, large=0))] == [[[1, 2], [3, 4], [5, 6]]]
 
 
 def test_no_cell_of_a_big_matrix_is_an_object_of_its_own(tmp_path):
@@ -271,7 +251,7 @@ def test_no_cell_of_a_big_matrix_is_an_object_of_its_own(tmp_path):
     (tmp_path / "p.yaml").write_text(text)
     (tmp_path / "x.csv").write_text("\n".join(",".join(map(str, row)) for row in matrix.tolist()))
     load(str(tmp_path / "p.yaml"))
-    for read in (lambda: load(str(tmp_path / "p.yaml")).problem.X, lambda: load_matrix(str(tmp_path / "x.csv"))[0]):
+    for read in (lambda: load(str(tmp_path / "p.yaml")).problem.X, lambda: load(None, matrices={"X": str(tmp_path / "x.csv")}).problem.X):
         tracemalloc.start()
         assert np.array_equal(read(), matrix)
         peak = tracemalloc.get_traced_memory()[1]

@@ -1,43 +1,42 @@
 """From files and options to a Problem. The rest of the program knows nothing of where its numbers came from.
 
-First everything is gathered as text with places (`gather`), then turned into numbers (`values`), here. What a later
-stage finds wrong with a value is located by gathering once more, so that no position has to be kept for a big matrix.
+First everything is gathered as text with places (`given`), then turned into numbers, key by key as its row in KEYS says.
+The texts are kept, so that what a later stage finds wrong with a value can be shown at its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.keys import Key, judge
 from attn_cli.engine.notes import Note
-from attn_cli.engine.problem import KEYS, MASK_PARTS, Mask, Problem
-from attn_cli.errors import InputError, Place, UsageError
-from attn_cli.files import keys
+from attn_cli.engine.problem import KEYS, MASK_PARTS, Mask, Problem, row_of
+from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import is_empty, is_plain, number, show
-from attn_cli.files.gather import Gathered, Reading, gather, read_matrix
-from attn_cli.files.text import STDIN, read_bytes, shown
+from attn_cli.files.given import gather, parameters
+from attn_cli.files.sources import Reading, shown
+from attn_cli.files.step_names import step_of, unknown_step
 from attn_cli.files.tree import Items, Pairs, Scalar, describe
-from attn_cli.files.values import Array, Cell, Value, as_numbers, as_truths
+from attn_cli.files.values import Value, as_numbers, as_truths
 from attn_cli.names import did_you_mean, how_to_write
 
 
 class Loaded(NamedTuple):
-    """A problem, and everything that its source said besides."""
+    """A problem, and what its source said besides."""
 
     problem: Problem
-    notes: tuple[Note, ...]
     answers: Mapping[str, Value]
     """Someone's worked numbers by step, as text in the file's layout; empty when there are none."""
     source: str
     """What messages call the source."""
-    written: Mapping[tuple[str, Cell], str]
-    """The text of those numbers that are no plain decimals, such as 1/3; cells count as the problem's arrays do."""
-    again: Callable[[], Gathered]
-    """Gathers the values once more, with their places."""
+    values: Mapping[str, Value]
+    """What was given under each key, with its places."""
+    files: tuple[str, ...]
+    """Every file that was read for it."""
 
     def locate(self, error: InputError) -> InputError:
         """The error with the file, line and column of its key and cell; cells are then shown in the file's layout."""
@@ -46,20 +45,16 @@ class Loaded(NamedTuple):
         whole = error.at(Place(self.source)) if self.source else error
         if error.key is None:
             return whole
-        try:
-            values = self.again().values
-        except InputError:
-            return whole
-        value = values.get(error.key) or next((v for key, v in values.items() if key.startswith(error.key + ".")), None)
+        value = self.values.get(error.key) or next((v for key, v in self.values.items() if key.startswith(error.key + ".")), None)
         if value is None:
             return whole
-        cell = error.cell
-        if cell is not None and len(cell) >= 2 and self.problem.vectors == "columns" and error.key in keys.TURNED:
+        cell, row = error.cell, row_of(error.key)
+        if cell is not None and len(cell) >= 2 and self.problem.columns and row is not None and row.turns:
             cell = (*cell[:-2], cell[-1], cell[-2])
         return InputError(error.message, key=None if value.option else error.key, cell=cell, place=value.place(cell or ()))
 
 
-def load(
+def read_problem(
     source: str | None,
     *,
     matrices: Mapping[str, str] | None = None,
@@ -69,45 +64,19 @@ def load(
     allow_outside: bool = False,
 ) -> Loaded:
     """Read a problem from a file, a folder or `-`, with single matrices and settings from options, which win."""
-    reading = _reading(encoding, decimal)
-    data = read_bytes(STDIN) if source == STDIN else None
-    again = partial(gather, source, dict(matrices or {}), dict(settings or {}), reading, data)
-    try:
-        found = gather(source, matrices or {}, settings or {}, reading._replace(quick=True), data)
-        problem, written = _Builder(found.values).problem()
-    except InputError:  # unusual or wrong: the strict way decides
-        found = again()
-        problem, written = _Builder(found.values).problem()
-    answers: Mapping[str, Value] = {key.partition(".")[2]: value for key, value in found.values.items() if key.startswith("answers.")}
+    reading = Reading(encoding, decimal, allow_outside)
+    given = gather(source, matrices or {}, settings or {}, reading)
+    return _loaded(given.values, shown(source) if source else "", reading)
+
+
+def _loaded(values: Mapping[str, Value], source: str, reading: Reading) -> Loaded:
+    """The problem that the values make, and the answers among them."""
+    answers: Mapping[str, Value] = {key.partition(".")[2]: value for key, value in values.items() if key.startswith("answers.")}
     if answers:
-        from attn_cli.files.answers import checked_answers
+        from attn_cli.files.answers import checked
 
-        answers = checked_answers(answers)
-    if "score" not in found.values:  # was it forgotten?
-        found.notes += [Note("parameters_unused", {"name": name}) for name in problem.parameters]
-    return Loaded(problem, tuple(found.notes), answers, shown(source) if source else "", written, again)
-
-
-def load_matrix(path: str, *, key: str = "X", encoding: str | None = None, decimal: str | None = None) -> tuple[Array, tuple[Note, ...]]:
-    """One matrix in a file of its own, and the notes about it; `key` says what it stands for."""
-
-    def read(reading: Reading) -> tuple[Array, tuple[Note, ...]]:
-        notes: list[Note] = []
-        value = read_matrix(path, reading, notes)
-        array, _ = as_numbers(value, key, keys.axes(key) or (2,), nan=key == "V", minus_infinity=key == "bias")
-        return array, tuple(notes)
-
-    reading = _reading(encoding, decimal)
-    try:
-        return read(reading._replace(quick=True))
-    except InputError:
-        return read(reading)
-
-
-def _reading(encoding: str | None, decimal: str | None) -> Reading:
-    if decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal: found {decimal!r}, expected , or .")
-    return Reading(encoding, decimal)
+        answers = checked(answers)
+    return Loaded(_Builder(values).problem(reading.notes), answers, source, values, tuple(reading.files))
 
 
 class _Builder:
@@ -116,29 +85,25 @@ class _Builder:
     def __init__(self, values: Mapping[str, Value]):
         self.values = values
         self.written: dict[tuple[str, Cell], str] = {}
-        self.columns = "vectors" in values and self._word("vectors", ("rows", "columns")) == "columns"
+        self.columns = "vectors" in values and self._word(KEYS["vectors"]) == "columns"
+        self.of_kind: Mapping[str, Callable[[Key], Any]] = {
+            "text": self._title,
+            "word": self._word,
+            "number": self._number,
+            "whole": self._whole,
+            "matrix": self._matrix,
+            "steps": self._steps,
+        }
+        """How the value of each kind of key is read; labels, the mask and a score function's arrays come from several places."""
 
-    def problem(self) -> tuple[Problem, Mapping[tuple[str, Cell], str]]:
+    def problem(self, notes: list[Note]) -> Problem:
         fields: dict[str, Any] = {}
-        for key in keys.WORDS:
-            if key in self.values:
-                fields[key] = self._word(key)
-        for key in keys.NUMBERS:
-            if key in self.values:
-                fields[key] = self._number(key)
-        for key in keys.WHOLE:
-            if key in self.values:
-                fields[key] = self._whole(key)
-        identities = []
-        for key in keys.MATRIX_AXES:
-            if key not in self.values:
-                continue
-            if self._is_identity(key):
-                identities.append(key)
-            else:
-                fields[key] = self._matrix(key)
-        for key in identities:
-            fields[key] = self._identity(key, fields)
+        identities = [name for name in KEYS if name in self.values and self._is_identity(name)]
+        for name, row in KEYS.items():
+            if name in self.values and name not in identities and row.kind in self.of_kind:
+                fields[name] = self.of_kind[row.kind](row)
+        for name in identities:
+            fields[name] = self._identity(name, fields)
         fields["parameters"] = self._parameters()
         fields["mask"] = self._mask()
         fields.update(self._tokens())
@@ -146,7 +111,9 @@ class _Builder:
             raise self.values["weights_layout"].error(
                 "has no place beside vectors: columns, where W_Q is always stored as h·d_k × d_model; leave it out", "weights_layout"
             )
-        return Problem(**fields, written=self.written), self.written
+        if "score" not in self.values:  # was it forgotten?
+            notes = [*notes, *(Note("parameters_unused", {"name": name}) for name in fields["parameters"])]
+        return Problem(**fields, written=self.written, notes=tuple(notes))
 
     # ---- single settings
 
@@ -161,56 +128,78 @@ class _Builder:
             raise value.error(f"found nothing, expected {expected}; leave the {where} out if it is not given", key)
         return node.text.strip()
 
-    def _word(self, key: str, names: tuple[str, ...] = ()) -> str:
-        value, node = self.values[key], self.values[key].node
-        if key == "title":
-            if isinstance(node, Scalar):
-                return " ".join(node.text.split()) if not is_empty(node.text) or node.quoted else ""
-            raise value.error(f"found {value.describe()}, expected a text", key)
-        if key == "score" and isinstance(node, Items):
-            raise value.error("found a list, expected the name of a score function; a matrix of scores is called scores", key)
-        names = names or KEYS[key].choices
-        text = self._text(key, f"one of {', '.join(names)}")
-        if text not in names:
-            near = did_you_mean(text, names)
-            raise value.error(f"found {show(text)}{near}, expected one of {', '.join(names)}", key)
-        return text
+    def _title(self, row: Key) -> str:
+        value, node = self.values[row.name], self.values[row.name].node
+        if isinstance(node, Scalar):
+            return " ".join(node.text.split()) if not is_empty(node.text) or node.quoted else ""
+        raise value.error(f"found {value.describe()}, expected a text", row.name)
 
-    def _number(self, key: str) -> float:
-        value = self.values[key]
-        text = self._text(key, "a number")
+    def _word(self, row: Key) -> str:
+        value = self.values[row.name]
+        if row.name == "score" and isinstance(value.node, Items):
+            raise value.error("found a list, expected the name of a score function; a matrix of scores is called scores", row.name)
+        text = self._text(row.name, row.expected)
+        return str(self._judged(row, text, show(text), value))
+
+    def _number(self, row: Key) -> float:
+        value = self.values[row.name]
+        text = self._text(row.name, "a number")
         try:
-            result: float = judge(KEYS[key], number(text, value.decimal), show(text))
+            found = number(text, value.decimal)
         except InputError as error:
-            raise value.error(error.message, key) from None
+            raise value.error(error.message, row.name) from None
+        result: float = self._judged(row, found, show(text), value)
         if not is_plain(text):
-            self.written[key, ()] = text
+            self.written[row.name, ()] = text
         return result
 
-    def _whole(self, key: str) -> int:
-        return self._whole_number(self.values[key], KEYS[key], self._text(key, KEYS[key].expected))
+    def _whole(self, row: Key) -> int:
+        return self._whole_number(self.values[row.name], row, self._text(row.name, row.expected))
 
     def _whole_number(self, value: Value, row: Key, text: str) -> int:
         try:
             exact = text.lstrip("+-").isdecimal() and text.isascii()
-            result: int = judge(row, int(text) if exact else number(text, value.decimal), show(text))
+            found = int(text) if exact and len(text) < 40 else number(text, value.decimal)
         except InputError as error:
             raise value.error(error.message.replace("expected a number", f"expected {row.expected}"), row.name) from None
+        result: int = self._judged(row, found, show(text), value)
         return result
+
+    def _judged(self, row: Key, found: Any, text: str, value: Value) -> Any:
+        """What the row of a key makes of a value that was read from a text."""
+        try:
+            return judge(row, found, text)
+        except InputError as error:
+            raise value.error(error.message, row.name) from None
+
+    def _steps(self, row: Key) -> tuple[str, ...]:
+        """The names of steps, each given by its name or symbol."""
+        value, node = self.values[row.name], self.values[row.name].node
+        items = node.items if isinstance(node, Items) else [node]
+        found = list[str]()
+        for index, item in enumerate(items):
+            if not isinstance(item, Scalar) or is_empty(item.text):
+                raise value.error(f"found {describe(item)}, expected {row.expected}", row.name)
+            word = item.text.strip()
+            step = step_of(word)
+            if step is None:
+                raise value.error(unknown_step(word), row.name, (index,) if isinstance(node, Items) else ())
+            found.append(step)
+        if not found:
+            raise value.error(f"found an empty list, expected {row.expected}", row.name)
+        return tuple(dict.fromkeys(found))
 
     # ---- arrays
 
-    def _matrix(self, key: str) -> Array:
-        axes = keys.axes(key)
-        assert axes is not None
-        array, written = as_numbers(self.values[key], key, axes, nan=key == "V", minus_infinity=key == "bias")
-        return self._turned(key, array, written)
+    def _matrix(self, row: Key) -> Array:
+        array, written = as_numbers(self.values[row.name], row)
+        return self._turned(row, array, written)
 
-    def _turned(self, key: str, array: Array, written: Mapping[Cell, str]) -> Array:
+    def _turned(self, row: Key, array: Array, written: Mapping[Cell, str]) -> Array:
         """The array with one token a row, and its texts kept under the cells that it then has."""
-        turn = self.columns and key in keys.TURNED and array.ndim >= 2
+        turn = self.columns and row.turns and array.ndim >= 2
         for cell, text in written.items():
-            self.written[key, (*cell[:-2], cell[-1], cell[-2]) if turn else cell] = text
+            self.written[row.name, (*cell[:-2], cell[-1], cell[-2]) if turn else cell] = text
         return np.ascontiguousarray(np.swapaxes(array, -1, -2)) if turn else array
 
     def _is_identity(self, key: str) -> bool:
@@ -234,11 +223,13 @@ class _Builder:
 
     def _parameters(self) -> dict[str, dict[str, Array]]:
         found: dict[str, dict[str, Array]] = {}
-        for score, names in keys.parameters().items():
-            for name, axes in names.items():
+        for score, names in parameters().items():
+            for name in names:
                 if (key := f"{score}.{name}") in self.values:
-                    array, written = as_numbers(self.values[key], key, (axes,))
-                    found.setdefault(score, {})[name] = self._turned(key, array, written)
+                    row = row_of(key)
+                    assert row is not None
+                    array, written = as_numbers(self.values[key], row)
+                    found.setdefault(score, {})[name] = self._turned(row, array, written)
         return found
 
     # ---- mask
@@ -250,32 +241,36 @@ class _Builder:
         fields: dict[str, Any] = {}
         for key, value in given.items():
             part = key.partition(".")[2] or "keep"
+            row = MASK_PARTS[part]
             if key == "mask" and isinstance(value.node, Scalar):
-                forms = "causal" if value.option else "causal, a matrix of 1 and 0, a mapping, or the name of a file"
-                text = self._text(key, forms)
-                if text.lower() != "causal":
-                    if way := how_to_write(text):
-                        raise value.error(f"found {show(text)}: {way}", key)
-                    near = did_you_mean(text, ("causal",))
-                    mend = "; any other mask stands in the problem's file, as in mask: mask.csv" if value.option and not near else ""
-                    raise value.error(f"found {show(text)}{near}, expected {forms}{mend}", key)
-                fields["causal"] = True
-            elif part in keys.MASK_MATRICES:
-                fields[part] = self._truths(key)
-            elif part == "causal":
-                text = self._text(key, "true or false").lower()
-                if text not in ("true", "false", "1", "0"):
-                    raise value.error(f"found {show(text)}, expected true or false", key)
-                fields[part] = text in ("true", "1")
-            elif part == "window":
+                fields["causal"] = self._causal(value)
+            elif row.kind == "truths":
+                fields[part] = self._turned(row, as_truths(value, row._replace(name=key)), {})
+            elif row.kind == "truth":
+                fields[part] = self._truth(value, row)
+            elif row.kind == "window":
                 fields[part] = self._window(value, key)
             else:
-                fields[part] = self._whole_number(value, MASK_PARTS[part], self._text(key, "one whole number"))
+                fields[part] = self._whole_number(value, row, self._text(key, "one whole number"))
         return Mask(**fields)
 
-    def _truths(self, key: str) -> Array:
-        array = as_truths(self.values[key], key)
-        return self._turned(key, array, {})
+    def _causal(self, value: Value) -> bool:
+        """A mask that is one word."""
+        forms = "causal" if value.option else "causal, a matrix of 1 and 0, a mapping, or the name of a file"
+        text = self._text("mask", forms)
+        if text.lower() != "causal":
+            if way := how_to_write(text):
+                raise value.error(f"found {show(text)}: {way}", "mask")
+            near = did_you_mean(text, ("causal",))
+            mend = "; any other mask stands in the problem's file, as in mask: mask.csv" if value.option and not near else ""
+            raise value.error(f"found {show(text)}{near}, expected {forms}{mend}", "mask")
+        return True
+
+    def _truth(self, value: Value, row: Key) -> bool:
+        text = self._text(row.name, row.expected).lower()
+        if text not in ("true", "false", "1", "0"):
+            raise value.error(f"found {show(text)}, expected true or false", row.name)
+        return text in ("true", "1")
 
     def _window(self, value: Value, key: str) -> tuple[int | None, int | None]:
         node = value.node
@@ -295,7 +290,7 @@ class _Builder:
 
     def _tokens(self) -> dict[str, tuple[str, ...]]:
         """Labels as given; else those that the files of the matrices carry."""
-        found = {key: self._labels(key) for key in keys.LABELS if key in self.values}
+        found = {key: self._labels(key) for key, row in KEYS.items() if row.kind == "labels" and key in self.values}
         if "tokens" not in found and "query_tokens" not in found:
             carried = self._carried("X") or self._carried("Q")
             if carried and "X" in self.values and "key_tokens" not in found:

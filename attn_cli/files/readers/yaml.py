@@ -1,16 +1,24 @@
-"""YAML as most people write it, read without PyYAML, whose import takes longer than everything else in a small run.
+"""YAML -> tree. What most people write is read here, without PyYAML, whose import takes longer than all else in a small run.
 
-Plain is a file of `key: text`, `key: [a, b]`, and keys with rows (`- [a, b]`) or one more mapping below them, each on
-a line of its own. As for `rows`, one rule: this reader may give up wherever it likes, for then `yaml_tree` decides and words
-the error; but where it succeeds, `yaml_tree` gives the same tree, place by place.
+Plain is a file of `key: text`, `key: [a, b]`, `key: {a: b}`, and keys with rows (`- [a, b]`) or mappings below them, each
+on a line of its own. One rule: this reader may give up wherever it likes, for then `yaml_full` decides and words the error;
+but where it succeeds, `yaml_full` gives the same tree, place by place.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from attn_cli.files.rows import BLOCK, Unusual, block
+from attn_cli.errors import InputError, Place
+from attn_cli.files.readers.grids import LARGE, dashed, flow
+from attn_cli.files.sources import Reading, decode
 from attn_cli.files.tree import Items, Node, Pairs, Scalar
+from attn_cli.files.values import Value
+
+if TYPE_CHECKING:
+    from attn_cli.files.readers import Role
+    from attn_cli.files.sources import Data
 
 _DEEPEST = 8
 _COMMON = b"\n" + bytes(range(32, 127))
@@ -27,20 +35,41 @@ _NUMBERS = re.compile(rf"\[((?:{_NUMBER},)*{_NUMBER})\]")
 _CELL = re.compile(rf" *({_QUOTED}|{_FIRST}[^:#?,\[\]{{}}\n]*|\[) *")
 
 
-def parse(text: str, *, quick: bool = False) -> Node | None:
-    """The document's tree, or None where the file is not plain. `quick` puts `Rows` in place of matrices of plain numbers."""
+def read(data: Data, file: str, reading: Reading, role: Role) -> Value:
+    """What a YAML file holds."""
+    tree = parse(decode(data, file, reading.encoding), file)
+    if tree is None:
+        raise InputError("is empty; expected keys such as X: or Q:, K: and V:", place=Place(file))
+    return Value(tree, file, reading.sign)
+
+
+def parse(text: str, file: str) -> Node | None:
+    """The document's tree, or None where the file says nothing."""
+    if (tree := parse_plain(text)) is not None:
+        return tree
+    from attn_cli.files.readers import yaml_full
+
+    return yaml_full.parse(text, file)
+
+
+def parse_plain(text: str, large: int = LARGE) -> Node | None:
+    """The document's tree, or None where the file is not plain. A text of so many characters is `large`."""
     rare = text.encode(errors="surrogatepass").translate(None, _COMMON).decode(errors="surrogatepass")  # there are few to look at
     if not rare.isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
         return None
     try:
-        return _Reader(text if text.endswith("\n") else text + "\n", quick).document()
-    except Unusual:
+        return _Reader(text if text.endswith("\n") else text + "\n", len(text) >= large).document()
+    except _NotPlain:
         return None
 
 
+class _NotPlain(Exception):
+    """Something that this reader leaves to the other."""
+
+
 class _Reader:
-    def __init__(self, text: str, quick: bool):
-        self.text, self.quick = text, quick
+    def __init__(self, text: str, large: bool):
+        self.text, self.large = text, large
         self.at, self.line = 0, 1
         """Where the text of the present line begins, and the line's number."""
         self.start = self.indent = 0
@@ -50,13 +79,13 @@ class _Reader:
     def document(self) -> Node:
         tree = self._mapping(0)
         if not tree.pairs or self.at < len(self.text):
-            raise Unusual("indentation")
+            raise _NotPlain("indentation")
         return tree
 
     def _go(self, match: re.Match[str] | None) -> None:
         """To the next line that says something."""
         if match is None:
-            raise Unusual("something after a value")
+            raise _NotPlain("something after a value")
         start, at = match.span(1)
         self.line += self.text.count("\n", self.at, at)
         self.start, self.at = start, at
@@ -67,7 +96,7 @@ class _Reader:
         while self.indent == indent:
             match = _KEY.match(self.text, self.at)
             if match is None or (key := match[1]) in pairs:
-                raise Unusual("no key, or one that is there already")
+                raise _NotPlain("no key, or one that is there already")
             name = Scalar(key, self.line, indent + 1)
             pairs[key] = name, self._below(match.end(), indent) if self.text[match.end()] in "\n#" else self._value(match.end())
         return Pairs(list(pairs.values()), first, indent + 1)
@@ -78,10 +107,10 @@ class _Reader:
         line, indent = self.line, self.indent
         if not self.text.startswith("- ", self.at):
             if not outer < indent <= _DEEPEST:
-                raise Unusual("nothing")
+                raise _NotPlain("nothing")
             return self._mapping(indent)
         if indent < outer:
-            raise Unusual("nothing")
+            raise _NotPlain("nothing")
         if (rows := self._rows(indent)) is not None:
             return rows
         items: list[Node] = []
@@ -91,14 +120,12 @@ class _Reader:
 
     def _rows(self, indent: int) -> Items | None:
         """The items from here on, if they are a matrix of plain numbers, one row a line."""
-        match = BLOCK.match(self.text, self.start - 1) if self.quick else None
-        after = _END.match(self.text, match.end()) if match else None
-        if match is None or after is None or (len(after[1]) == indent and self.text.startswith("- ", after.end())):
-            return None
-        if (rows := block(match)) is None:
+        found = dashed(self.text, self.start, self.line, indent + 1) if self.large else None
+        after = _END.match(self.text, found[1]) if found else None
+        if found is None or after is None or (len(after[1]) == indent and self.text.startswith("- ", after.end())):
             return None
         self._go(after)
-        return Items([rows], 0, 0)
+        return found[0]
 
     def _value(self, at: int) -> Node:
         """The list or text that a line ends with, but for a comment."""
@@ -110,17 +137,15 @@ class _Reader:
         elif match := _TEXT.match(self.text, at):
             node, end = self._scalar(match[0], at), match.end()
         else:
-            raise Unusual("no plain value")
+            raise _NotPlain("no plain value")
         self._go(_END.match(self.text, end))
         return node
 
     def _list(self, start: int, depth: int) -> tuple[Items, int]:
         """The list that opens at `start`, and where it ends."""
         text, line, column = self.text, self.line, start - self.start + 1
-        if self.quick and text.startswith("[[", start):
-            match = BLOCK.match(text, start + 1)
-            if match and text.startswith("]", match.end()) and (rows := block(match)) is not None:
-                return Items([rows], line, column), match.end() + 1
+        if self.large and text.startswith("[[", start) and (found := flow(text, start, line, column)) is not None:
+            return found
         items: list[Node] = []
         at = start
         if match := _NUMBERS.match(text, start):  # only for its speed
@@ -132,7 +157,7 @@ class _Reader:
         while not items or text.startswith(",", at):
             match = _CELL.match(text, at + 1)
             if match is None or depth > _DEEPEST:
-                raise Unusual("no plain cell")
+                raise _NotPlain("no plain cell")
             if match[1] == "[":
                 inner, at = self._list(match.start(1), depth + 1)
                 items.append(inner)
@@ -142,7 +167,7 @@ class _Reader:
                 items.append(self._scalar(match[1], match.start(1)))
                 at = match.end()
         if not text.startswith("]", at):
-            raise Unusual("a list that does not end")
+            raise _NotPlain("a list that does not end")
         return Items(items, line, column), at + 1
 
     def _scalar(self, text: str, at: int) -> Scalar:

@@ -5,29 +5,43 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import is_plain, show
-from attn_cli.files.rows import CELLS, held
-from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
+from attn_cli.files.readers.grids import CELLS, LARGE, held
+from attn_cli.files.sources import Reading, decode
+from attn_cli.files.tree import MAX_DEPTH, Grid, Items, Node, Pairs, Scalar, checked
+from attn_cli.files.values import Value
+
+if TYPE_CHECKING:
+    from attn_cli.files.readers import Role
+    from attn_cli.files.sources import Data
 
 _BLANK = re.compile(r"[ \t\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[^\s,\[\]{}:\"]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_MATRIX = re.compile(rf"\[(?:[-+.0-9eE, \n]++|[ \n]*+{CELLS}(?:[ \n]*+,[ \n]*+{CELLS})*[ \n]*+)\]")
-"""Nothing but numbers, or rows of them."""
+_MATRIX = re.compile(rf"\[[ \n]*+{CELLS}(?:[ \n]*+,[ \n]*+{CELLS})*[ \n]*+\]")
+"""Nothing but rows of numbers."""
 _decode = json.JSONDecoder(parse_int=float).raw_decode
 """The standard reader, for what can only be numbers; `-0` would lose its sign as a whole number."""
 
 
-def parse(text: str, file: str, *, quick: bool = False) -> Node | None:
-    """The document's tree, or None where the file says nothing. `quick` puts `Rows` in place of lists of plain numbers."""
-    reader = _Reader(text, file, quick)
+def read(data: Data, file: str, reading: Reading, role: Role) -> Value:
+    """What a JSON file holds."""
+    tree = parse(decode(data, file, reading.encoding), file)
+    if tree is None:
+        raise InputError("is empty; expected keys such as X: or Q:, K: and V:", place=Place(file))
+    return Value(tree, file, reading.sign)
+
+
+def parse(text: str, file: str, large: int = LARGE) -> Node | None:
+    """The document's tree, or None where the file says nothing. A text of so many characters is `large`."""
+    reader = _Reader(text, file, len(text) >= large)
     reader.skip()
     if reader.at == len(text):
         return None
@@ -39,8 +53,8 @@ def parse(text: str, file: str, *, quick: bool = False) -> Node | None:
 
 
 class _Reader:
-    def __init__(self, text: str, file: str, quick: bool):
-        self.text, self.file, self.at, self.quick = text, file, 0, quick
+    def __init__(self, text: str, file: str, large: bool):
+        self.text, self.file, self.at, self.large = text, file, 0, large
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, at: int) -> tuple[int, int]:
@@ -62,7 +76,7 @@ class _Reader:
             raise self.error(f"lists and objects are nested more than {MAX_DEPTH} deep; a matrix is a list of rows")
         self.skip()
         if self.text.startswith("[", self.at):
-            return self.quick and self.numbers() or self.list(depth)
+            return (self.numbers() if self.large else None) or self.list(depth)
         if self.text.startswith("{", self.at):
             return self.object(depth)
         if self.text.startswith('"', self.at):
@@ -76,14 +90,13 @@ class _Reader:
             items.append(self.value(depth + 1))
         return Items(items, *self.place(start))
 
-    def numbers(self) -> Items | None:
-        """A list of plain numbers, or a matrix of them."""
+    def numbers(self) -> Grid | None:
+        """A matrix of plain numbers, read all at once."""
         match = _MATRIX.match(self.text, self.at)
         if match is None:
             return None
         start, end = match.span()
-        inner = self.text.find("[", start + 1, end)
-        at, rows = max(inner, start), list[NDArray[Any]]()
+        at, rows = self.text.find("[", start + 1, end), list[NDArray[Any]]()
         try:
             while at >= 0:  # a row at a time, so that few numbers are objects at once
                 values, at = _decode(self.text, at)
@@ -92,10 +105,10 @@ class _Reader:
             array = np.array(rows)
         except ValueError:
             return None
-        if not array.size or (found := held(array, self.text, start, end)) is None:
+        if array.ndim != 2 or (grid := held(array, self.text, start + 1, end, *self.place(start))) is None:
             return None
         self.at = end
-        return found if inner < 0 else Items([found], 0, 0)
+        return grid
 
     def object(self, depth: int) -> Pairs:
         start, pairs = self.at, list[tuple[Scalar, Node]]()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError
-from attn_cli.files.csv_table import parse, parse_labels
+from attn_cli.files.readers.csv import parse, parse_labels
 
 
 def cells(text, **how):
@@ -68,7 +68,7 @@ def test_beside_semicolons_and_tabs_a_comma_is_a_decimal_comma(text):
         ("x\n1\n2\n", None, ("x",), [["1"], ["2"]]),
         ("the,1,0\n", ("the",), None, [["1", "0"]]),
         ('"the, cat",1\n"a ""b""",2\n', ("the, cat", 'a "b"'), None, [["1"], ["2"]]),
-        ("09:15,1\n12:30,2\n", ("09:15", "12:30"), None, [["1"], ["2"]]),
+        ("2024-01-01,1\n(1),2\n", ("2024-01-01", "(1)"), None, [["1"], ["2"]]),
         ("nan,1\nthe,2\n", ("nan", "the"), None, [["1"], ["2"]]),
         ("nan,1\nnan,2\n", None, None, [["nan", "1"], ["nan", "2"]]),
         ("-inf,-inf\n0,0\n", None, None, [["-inf", "-inf"], ["0", "0"]]),
@@ -124,7 +124,7 @@ def test_a_comma_file_stays_one_when_the_decimal_comma_is_allowed():
             "x.csv:2:1: found '0,5' beside '2.5' (line 1); expected one decimal sign in the whole file, the comma or the point",
         ),
         ('1,2\n"3,4\n', "x.csv:2:1: the quote that opens here is never closed"),
-        ("a\nb\n", "x.csv:1:1: found 'a' and no number in the whole file; expected one row of numbers a line"),
+        ("a\nb\n", "x.csv:1:1: holds no number; expected one row of numbers a line, such as 1,0.5"),
         ("sep=|\n1|2\n", "x.csv:1: found the separator '|', expected one of semicolons, tabs, commas, blanks"),
         (
             "sep=;\n1;2\n3;x\n4\n",
@@ -155,8 +155,7 @@ def test_what_cannot_be_told_is_an_error_on_one_line(text, message):
 
 @pytest.mark.parametrize("text", ["50%,30%\n25%,75%\n", "1 2,3\n4 5,6\n", "–1,1\n–2,2\n", "#DIV/0!,1\n#DIV/0!,2\n", "１,2\n３,4\n"])
 def test_damaged_numbers_never_become_labels(text):
-    assert parse(text, "x.csv").labels is None
-    assert parse(text, "x.csv").header is None
+    assert "expected a number" in refused(text)
 
 
 @pytest.mark.parametrize("text", ["   d1  d2\na   1   2\nb   3   4\n", '"d1" "d2"\n"a" 1 2\n"b" 3 4\n', "d1,d2\na,1,2\nb,3,4\n"])
@@ -173,17 +172,17 @@ def test_blanks_separate_what_savetxt_and_quoting_programs_write(text):
 
 @pytest.mark.parametrize("text", ["0.5,\n0.3,\n", "0.5;\n0.3;\n", "a,b\n0.5,\n0.3,\n", "a\n0.5,\n0.3,\n"])
 def test_in_answers_an_empty_last_column_stays(text):
-    assert cells(text, answers=True) == [["0.5", ""], ["0.3", ""]]
+    assert cells(text, role="answers") == [["0.5", ""], ["0.3", ""]]
 
 
 @pytest.mark.parametrize("text", [",0.5\n0.3,0.2\n", "33%,\n,1/3\n", "null,1\n2,~\n"])
 def test_answers_keep_their_empty_cells(text):
-    assert len(cells(text, answers=True)) == 2
-    assert parse(text, "x.csv", answers=True).labels is None
+    assert len(cells(text, role="answers")) == 2
+    assert parse(text, "x.csv", role="answers").labels is None
 
 
 def test_a_mask_of_true_and_false_is_no_header():
-    assert cells("TRUE,FALSE\ntrue,true\n", truths=True) == [["TRUE", "FALSE"], ["true", "true"]]
+    assert cells("TRUE,FALSE\ntrue,true\n", role="truths") == [["TRUE", "FALSE"], ["true", "true"]]
 
 
 @pytest.mark.parametrize("text", ["the\ncat\n", "the,cat\n", "the;cat", "sep=;\nthe;cat\n"])
@@ -209,4 +208,4 @@ def test_a_data_row_without_the_others_separator_is_no_header():
 
 @pytest.mark.parametrize("cell", ["1:30", "0x10", "–2", "50%", "2 1/2"])
 def test_a_number_with_a_hint_in_the_first_row_keeps_its_hint(cell):
-    assert cells(f"{cell},2\n1,2\n")[0] == [cell, "2"]
+    assert refused(f"{cell},2\n1,2\n").startswith(f"x.csv:1:1: found '{cell}', expected a number; ")

@@ -1,0 +1,53 @@
+"""What `attn compute` writes as CSV: tables with an empty corner, above each a line that names its step (and its head or query).
+
+A spreadsheet may have padded the lines, or changed the separator and the decimal sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attn_cli.files.cells import NoNumber, read_number
+from attn_cli.files.readers.csv_cells import split
+from attn_cli.files.step_names import step_of
+from attn_cli.files.tree import Items, Node, Pairs, Scalar
+
+
+def tables(text: str, file: str, sign: str) -> tuple[Pairs, str] | None:
+    """The tables by step, and their decimal sign; None for any other CSV."""
+    lines = text.lstrip().split("\n", 2)
+    if len(lines) < 3 or lines[1][:1] not in (",", ";", "\t") or not lines[1]:
+        return None
+    separator = lines[1][0]
+    if step_of(lines[0].split(separator)[0].strip('" ')) is None:
+        return None
+    rows = [row for row in split(text, separator, file) if any(cell.text for cell in row)]
+    heads = [i for i in range(len(rows) - 1) if _names_table(rows[i], rows[i + 1])]
+    found: dict[str, tuple[Scalar, Items]] = {}
+    group = ""
+    for first, end in zip(heads, [*heads[1:], len(rows)], strict=True):
+        name, *which = [cell for cell in rows[first] if cell.text]
+        width = max((k for k, cell in enumerate(rows[first + 1]) if cell.text), default=0) + 1
+        items: list[Node] = [Items(list(row[1:width]), row[0].line, row[0].column) for row in rows[first + 2 : end]]
+        if step_of(name.text) == "row_sums":  # a number a row, not a row of one
+            items = [cell for row in items if isinstance(row, Items) for cell in row.items]
+        table = Items(items, name.line, name.column)
+        if not which:
+            found[name.text] = name, table
+            continue
+        _, outer = found.setdefault(name.text, (name, Items([], name.line, name.column)))
+        if len(which) > 1:  # a head of its own
+            if not outer.items or which[0].text != group:
+                outer.items.append(Items([], name.line, name.column))
+            inner = outer.items[-1]
+            assert isinstance(inner, Items)
+            outer = inner
+        group = which[0].text if len(which) > 1 else ""
+        outer.items.append(table)
+    return Pairs(list(found.values()), 1, 1), sign if separator == "," else ","
+
+
+def _names_table(row: Sequence[Scalar], header: Sequence[Scalar]) -> bool:
+    """Whether a line names a step, with a table's header under it."""
+    numbers = any(not isinstance(read_number(cell.text, percent=True), NoNumber) for cell in row[1:])
+    return not header[0].text and step_of(row[0].text) is not None and not numbers
