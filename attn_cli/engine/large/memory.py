@@ -26,9 +26,9 @@ STEPS_HELD = 12
 def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["compute", "trace"] = "compute") -> Trace:
     """The problem with its steps; without those of a number for each query and key where nobody asks for them, or where
     they would not fit into the memory budget, which a note says. Raises UsageError where one of them is asked for by name."""
-    budget, computes = _budget(), detail == "compute"
+    allowed, computes = budget(), detail == "compute"
     asks_less = computes and list(only) == ["output"] and _longest(problem) ** 2 >= LONG
-    if not asks_less and _at_most(problem) <= budget:
+    if not asks_less and _at_most(problem) <= allowed:
         return solve(problem)
     from attn_cli.engine.large.whole import full_bytes, long_steps, solve_long
 
@@ -36,30 +36,32 @@ def solve_within(problem: Problem, only: Sequence[str] = (), detail: Literal["co
         return solve_long(problem)
     left_out = long_steps(problem)
     needed = full_bytes(problem, left_out)
-    if needed <= budget:
+    if needed <= allowed:
         return solve(problem)
-    _refuse_asked([name for name in only if name in left_out], problem, needed, budget)
+    _refuse_asked([name for name in only if name in left_out], problem, needed, allowed)
     trace = solve_long(problem)
     if only and computes:
         return trace
-    values = {"needed": _size(needed), "variable": MEMORY, "budget": _size(budget), "steps": ", ".join(left_out)}
+    values = {"needed": size_text(needed), "variable": MEMORY, "budget": size_text(allowed), "steps": ", ".join(left_out)}
     return replace(trace, notes=(Note("left_out", values, warning=True), *trace.notes))
 
 
-def _refuse_asked(asked: Sequence[str], problem: Problem, needed: float, budget: float) -> None:
+def _refuse_asked(asked: Sequence[str], problem: Problem, needed: float, allowed: float) -> None:
     """Raises UsageError where a step that does not fit is asked for, or where there are no values, so that only the weights could be."""
     if asked or (problem.V is None and problem.X is None and problem.context is None):
         raise UsageError(
-            f"the steps with a number for each query and key take about {_size(needed)}, more than {MEMORY} allows "
-            f"({_size(budget)}); set {MEMORY} higher to work out {', '.join(asked) or 'the weights'}"
+            f"the steps with a number for each query and key take about {size_text(needed)}, more than {MEMORY} allows "
+            f"({size_text(allowed)}); set {MEMORY} higher to work out {', '.join(asked) or 'the weights'}"
         )
 
 
 def refuse_beyond_memory(problem: Problem) -> None:
     """Raises UsageError where a backward pass would not fit: it holds a gradient for nearly every step that a forward pass holds."""
-    needed, budget = 2 * _at_most(problem), _budget()
-    if needed > budget:
-        raise UsageError(f"the backward pass may take {_size(needed)}, more than {MEMORY} allows ({_size(budget)}); set {MEMORY} higher")
+    needed, allowed = 2 * _at_most(problem), budget()
+    if needed > allowed:
+        raise UsageError(
+            f"the backward pass may take {size_text(needed)}, more than {MEMORY} allows ({size_text(allowed)}); set {MEMORY} higher"
+        )
 
 
 def _longest(problem: Problem) -> int:
@@ -79,7 +81,8 @@ def _shapes(problem: Problem) -> list[tuple[int, ...]]:
     return [array.shape for array in given if array is not None]
 
 
-def _budget() -> float:
+def budget() -> float:
+    """Bytes that the arrays of a problem may take."""
     text = os.environ.get(MEMORY, "").strip()
     if not text:
         return DEFAULT_MEMORY
@@ -90,6 +93,7 @@ def _budget() -> float:
         raise UsageError(f"{MEMORY}: found {text!r}, expected a size such as 500M or 2G") from None
 
 
-def _size(count: float) -> str:
+def size_text(count: float) -> str:
+    """A number of bytes as people write it, 1.5 GB."""
     unit = max((unit for unit in UNITS if count >= UNITS[unit]), key=lambda unit: UNITS[unit], default="")
     return f"{count / UNITS.get(unit, 1):.3g} {unit.upper()}B"
