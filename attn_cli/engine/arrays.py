@@ -14,6 +14,20 @@ Cell = tuple[int, ...]
 """A place in an array, from 0."""
 
 
+def as_array(value: Any) -> Array:
+    """NumPy's array of whatever can be one. A framework's tensor leaves its graph and its device; bfloat16 becomes float32.
+
+    Raises ValueError where rows have different lengths.
+    """
+    if type(value) is np.ndarray:
+        return value
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if "bfloat16" in str(value.dtype):
+            value = value.float()
+    return np.asarray(value)
+
+
 def all_finite(array: Array) -> bool:
     """Whether no cell is NaN or infinite. For small arrays the sum of squares shows it fastest, unless it overflows."""
     if array.size < 1000 and math.isfinite(np.vdot(array, array)):  # which never warns

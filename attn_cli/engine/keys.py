@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array, all_finite, shape_text
+from attn_cli.engine.arrays import Array, all_finite, as_array, shape_text
 from attn_cli.engine.registry import FAMILIES
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean
@@ -176,15 +176,12 @@ def _window(row: Key, value: Any, found: str) -> tuple[int | None, int | None]:
 
 
 # ------------------------------------------------------------------ arrays
-def _as_array(row: Key, value: Any) -> Array:
+def array_for(row: Key, value: Any) -> Array:
     """The value as an array of one of the dtypes for numbers."""
-    if type(value) is np.ndarray:
-        array = value
-    else:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            raise _refused(row, "rows of different lengths") from None
+    try:
+        array = as_array(value)
+    except ValueError:
+        raise _refused(row, "rows of different lengths") from None
     if array.dtype.kind not in ("biuf" if row.kind == "truths" else "iuf"):
         kinds = {"b": "true and false", "c": "complex numbers", "U": "texts", "S": "texts"}
         expected = "1 and 0, or true and false" if row.kind == "truths" else "real numbers"
@@ -209,7 +206,7 @@ def without_batch(row: Key, array: Array) -> Array:
 
 
 def _matrix(row: Key, value: Any, found: str) -> Array:
-    array = without_batch(row, _as_array(row, value))
+    array = without_batch(row, array_for(row, value))
     if row.axes == (1,) and array.ndim == 2 and 1 in array.shape:  # one row, or one column
         array = array.reshape(-1)
     check_axes(row, array)
@@ -249,7 +246,7 @@ def check_finite(row: Key, array: Array) -> None:
 
 
 def _truths(row: Key, value: Any, found: str) -> Array:
-    array = without_batch(row, _as_array(row, value))
+    array = without_batch(row, array_for(row, value))
     check_axes(row, array)
     if array.dtype == bool:
         return array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, as_array
 from attn_cli.homework.habits import EXPONENT_DIGITS, MOST_DIGITS, WHOLE_DECIMALS, WHOLE_DIGITS
 from attn_cli.homework.rounding import Rounding
 
@@ -199,4 +199,4 @@ class ArrayAnswer:
 
 
 def array_answer(name: str, array: Array) -> ArrayAnswer:
-    return ArrayAnswer(name, np.asarray(array))
+    return ArrayAnswer(name, as_array(array))

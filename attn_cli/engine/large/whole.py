@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine import operations as op
-from attn_cli.engine.arrays import Array, shape_text
+from attn_cli.engine.arrays import Array, as_array, shape_text
 from attn_cli.engine.attention import after_heads, projected, refuse_overflow, solve
 from attn_cli.engine.choices import labels, settings
 from attn_cli.engine.expression import symbol
+from attn_cli.engine.keys import array_for
 from attn_cli.engine.large.tiles import Tiled, with_heads
 from attn_cli.engine.masks import reach
 from attn_cli.engine.operations import Named
 from attn_cli.engine.pitfalls import notes_on_long
-from attn_cli.engine.problem import Mask, Problem, Sizes
+from attn_cli.engine.problem import KEYS, Mask, Problem, Sizes
 from attn_cli.engine.scores import without_noise
 from attn_cli.engine.shapes import open_rows, plan
 from attn_cli.engine.steps import Recorder, Trace
@@ -48,7 +49,7 @@ def attention(
 
     Raises InputError where the arrays do not fit together.
     """
-    arrays = {"Q": np.asarray(q), "K": np.asarray(k), "V": np.asarray(v)}
+    arrays = {name: array_for(KEYS[name], value) for name, value in (("Q", q), ("K", k), ("V", v))}
     dtype = _dtype(arrays)
     problem = Problem(
         Q=arrays["Q"].astype(dtype, copy=False),
@@ -59,7 +60,7 @@ def attention(
         scale=scale,
         temperature=temperature,
         softcap=softcap,
-        parameters={score: {name: np.asarray(value, dtype) for name, value in (parameters or {}).items()}},
+        parameters={score: {name: as_array(value).astype(dtype) for name, value in (parameters or {}).items()}},
         mask=mask,
         bias=bias,
         seed=seed,
