@@ -259,7 +259,7 @@ def test_a_mask_is_a_word_an_array_or_a_mapping():
         ({"v": numbers(M + 1, D_V)}, "V: has 14 rows, expected 13"),
         ({"q": numbers(D)}, "Q: is 4, expected n × d or h × n × d"),
         ({"k": numbers(1, M, D)}, "K: is 1 × 13 × 4, expected 2 axes, as Q has"),
-        ({"q": numbers(N, D).astype(complex)}, "Q: holds complex128, expected real numbers"),
+        ({"q": numbers(N, D).astype(complex)}, "Q: found complex numbers, expected real numbers"),
         ({"q": np.full((N, D), np.nan)}, "Q[1,1]: found nan, expected a finite number"),
         ({"score": "additiv"}, "score: found 'additiv' (did you mean 'additive'?)"),
         ({"score": "general"}, "general: W is missing"),

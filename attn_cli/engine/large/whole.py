@@ -72,10 +72,8 @@ def attention(
 
 
 def _dtype(arrays: Mapping[str, Array]) -> str:
-    """The dtype to work in; every array must be of numbers and have the same number of axes."""
+    """The dtype to work in; every array must have the same number of axes."""
     for name, array in arrays.items():
-        if array.dtype.kind not in "fiub":
-            raise InputError(f"holds {array.dtype}, expected real numbers", key=name)
         if array.ndim not in (2, 3) or array.ndim != arrays["Q"].ndim:
             expected = "n × d or h × n × d" if name == "Q" else f"{arrays['Q'].ndim} axes, as Q has"
             raise InputError(f"is {shape_text(array.shape) or 'one number'}, expected {expected}", key=name)
