@@ -57,11 +57,8 @@ def run(
     form = format_for(look.format, output)
     style = look.style("compute", on_screen=output is None)
     paths = files or []
-    if study is None and (d_k is not None or samples is not None):
-        raise UsageError("--d-k and --samples belong to --study scaling, which is not asked for")
-    if study is not None:
-        if paths or study != "scaling":
-            raise UsageError("--study takes no file" if paths else f"--study: found {study!r}, expected scaling")
+    if study is not None or d_k is not None or samples is not None:
+        _check_study(study, paths)
         write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output, form.utf_8)
         return 0
     if len(paths) > 2:
@@ -77,6 +74,14 @@ def run(
     write(written(sheet, form.name, style), output, form.utf_8)
     say((*((Note("built_in", {"name": EXAMPLE}),) if example else ()), *notes), look.language())
     return code
+
+
+def _check_study(study: str | None, paths: Sequence[str]) -> None:
+    """Raises UsageError for options of a study that is none."""
+    if study is None:
+        raise UsageError("--d-k and --samples belong to --study scaling, which is not asked for")
+    if paths or study != "scaling":
+        raise UsageError("--study takes no file" if paths else f"--study: found {study!r}, expected scaling")
 
 
 def _ways(loaded: Loaded, style: Style) -> tuple[Sheet, list[Note], int]:

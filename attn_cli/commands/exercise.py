@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attn_cli.commands.help_page import Command, Group
-from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped, load, spoken
+from attn_cli.commands.options import FileOptions, Matrices, Settings, application, grouped, load, spoken
 from attn_cli.commands.output import say, write
 from attn_cli.commands.shelf import sample
 from attn_cli.commands.walkthrough import EXAMPLE
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attn_cli.files.problem import Loaded
-    from attn_cli.homework.claims import Claim
-    from attn_cli.homework.drill import Drill, Question
     from attn_cli.homework.exercises import Exercise
     from attn_cli.render.style import Style
 
@@ -200,6 +197,7 @@ def do(
 
     Ask for one step after another, and answer each line at once. ? is a hint, an empty line shows the numbers, q ends.
     """
+    from attn_cli.commands.dialogue import ask
     from attn_cli.engine.training import work_for
     from attn_cli.homework.drill import Drill
     from attn_cli.homework.exercises import Exercise, asked
@@ -216,62 +214,9 @@ def do(
         raise loaded.locate(error) from error
     style = _style(told, decimals)
     whole = sheet(one, style)
-    given = whole._replace(title=whole.title or trace.problem.title, tables=whole.tables[: -sum(1 for t in whole.tables if t.math[0])])
+    given = whole._replace(tables=whole.tables[: -sum(1 for t in whole.tables if t.math[0])])
     print(plain(given, style))
-    _ask(Drill(one), style, reading.decimal or ".")
-
-
-def _ask(drill: Drill, style: Style, decimal: str) -> None:
-    """The dialogue: a question a line until nothing is left, or nobody answers."""
-    from attn_cli.render.exercise_drill import farewell, heading, hints, prompt, response, solution
-
-    right = total = 0
-    for question in drill.questions():
-        if question.first:
-            print(heading(question.step, drill.exercise.trace, style))
-        total += 1
-        left = hints(question, drill.exercise.trace, style)
-        tries = 0
-        while True:
-            print(prompt(question, drill.exercise.trace, style), end="", flush=True)
-            line = sys.stdin.readline()
-            if not line or line.strip().lower() == "q":
-                print(farewell(right, total - 1, style))
-                return
-            if not line.strip():
-                print(solution(question, drill.exercise.trace, style))
-                break
-            if line.strip() == "?":
-                print(left.pop(0) if len(left) > 1 else left[0])
-                continue
-            claims = _claims(line, question, decimal, style)
-            if claims is None:
-                continue
-            reply = drill.reply(question, claims)
-            tries += 1
-            print(response(reply, style))
-            if reply.right:
-                right += tries == 1
-                break
-    print(farewell(right, total, style))
-
-
-def _claims(line: str, question: Question, decimal: str, style: Style) -> list[Claim] | None:
-    """The numbers of a line; None where it cannot be read, which is said."""
-    from attn_cli.files.claims import cell_claim
-    from attn_cli.render.lang import text
-
-    sign = next((sign for sign in (";", "\t", None, ",") if sign is None and len(line.split()) > 1 or sign and sign in line), None)
-    parts = [part.strip(" ,;[]") for part in (line.split(sign) if sign else line.split())]
-    parts = [part for part in parts if part]
-    if len(parts) != len(question.cells):
-        print(text("drill.count", style.lang, found=len(parts), expected=len(question.cells)))
-        return None
-    try:
-        return [cell_claim(part, decimal) for part in parts]
-    except InputError as error:
-        print(error.message)
-        return None
+    ask(Drill(one), style, reading.decimal or ".")
 
 
 # ------------------------------------------------------------------ what they share
@@ -290,6 +235,3 @@ def _style(lang: str, decimals: int) -> Style:
     from attn_cli.render.style import Style
 
     return Style(decimals=decimals, lang=lang, width=terminal_width())
-
-
-__all__ = ["Look", "app"]

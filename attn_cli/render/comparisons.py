@@ -11,6 +11,7 @@ import numpy as np
 import attn_cli
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.comparison import Apart, Way, disagreements
+from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.scaling import KEYS, Measured
 from attn_cli.engine.steps import Step, Trace, turned
@@ -69,23 +70,18 @@ def _weights(trace: Trace, found: Sequence[Way], at: tuple[int, ...], style: Sty
 
 
 def _disagreement(trace: Trace, found: Sequence[Way], at: tuple[int, ...], chosen: dict[int, list[Way]], style: Style) -> str:
-    joint = "、" if style.lang == "zh" else ", "
+    """Which key wins by which score functions; the modes are named where a score function's modes are not of one mind."""
+    joint, apart = ("、", "；") if style.lang == "zh" else (", ", "; ")
     sides = []
     for key, ways in chosen.items():
-        scores = dict.fromkeys(one.score for one in ways)
-        every = {score: [one.mode for one in ways if one.score == score] for score in scores}
-        modes = {score: len([one for one in found if one.score == score and one in ways]) for score in scores}
-        names = [score if modes[score] == _steady(found, score) else f"{score} ({joint.join(every[score])})" for score in scores]
+        modes = {score: [one.mode for one in ways if one.score == score] for score in dict.fromkeys(one.score for one in ways)}
+        names = [score if len(each) == _steady(found, score) else f"{score} ({joint.join(each)})" for score, each in modes.items()]
         sides.append(text("compare.chooses", style.lang, key=trace.key_labels[key] if key >= 0 else NONE, ways=joint.join(names)))
-    return text(
-        "compare.disagree", style.lang, row=_row_name(trace, at, style.lang), sides=("；" if style.lang == "zh" else "; ").join(sides)
-    )
+    return text("compare.disagree", style.lang, row=_row_name(trace, at, style.lang), sides=apart.join(sides))
 
 
 def _steady(found: Sequence[Way], score: str) -> int:
     """How many modes that draw no lots a score function was tried in."""
-    from attn_cli.engine.modes import MODES
-
     return sum(one.score == score and not MODES[one.mode].random for one in found)
 
 
@@ -129,38 +125,31 @@ def apart_sheet(
     style: Style,
 ) -> Sheet:
     """Step by step: how far two sides are apart, and the first step that departs."""
-    rows = []
-    for one in steps:
-        shown = text(f"compare.{one.reason}", style.lang) if one.reason else f"{one.largest:.3g}"
-        where = _cell(trace, one) if one.largest > 0 and not one.reason else ""
-        rows.append((one.name, shown, where, "≠" if one is first else ""))
+    rows = tuple((one.name, _difference(one, style), _cell(trace, one), "≠" if one is first else "") for one in steps)
     header = ("", *(text(f"compare.{key}", style.lang) for key in ("difference", "where", "first")))
-    line = (
-        text("compare.same", style.lang) if first is None else text("compare.departs", style.lang, cell=_cell(trace, first) or first.name)
-    )
-    title = text("compare.title", style.lang, a=names[0], b=names[1])
+    line = text("compare.same", style.lang)
+    if first is not None:
+        line = text("compare.departs", style.lang, cell=_cell(trace, first) or first.name)
+    told = [text("compare.setting", style.lang, key=key, a=a, b=b) for key, a, b in settings]
     document = {
         "attn": attn_cli.__version__,
         "files": list(names),
         "equal": first is None,
         "first": None if first is None else {"step": first.name, "cell": list(first.cell) or None},
-        "steps": [
-            {
-                "name": one.name,
-                "largest": one.largest if np.isfinite(one.largest) else None,
-                "cell": list(one.cell) or None,
-                "reason": one.reason,
-            }
-            for one in steps
-        ],
+        "steps": [{**one._asdict(), "largest": _plain(one.largest), "cell": list(one.cell) or None} for one in steps],
         "settings": [{"key": key, "a": _plain(a), "b": _plain(b)} for key, a, b in settings],
     }
-    told = [text("compare.setting", style.lang, key=key, a=a, b=b) for key, a, b in settings]
-    return Sheet(title, (Table("", header, tuple(rows)),), (line, *told), document=document)
+    return Sheet(text("compare.title", style.lang, a=names[0], b=names[1]), (Table("", header, rows),), (line, *told), document=document)
+
+
+def _difference(one: Apart, style: Style) -> str:
+    """How far, or why nobody can tell."""
+    return text(f"compare.{one.reason}", style.lang) if one.reason else f"{one.largest:.3g}"
 
 
 def _cell(trace: Trace, one: Apart) -> str:
-    if one.name not in trace or not one.cell:
+    """The cell that is farthest off; empty where nothing is, or where the whole step is."""
+    if one.name not in trace or not one.cell or not one.largest:
         return ""
     step: Step = trace.step(one.name)
     return Names(trace).cell(step, one.cell).plain()

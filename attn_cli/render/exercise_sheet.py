@@ -17,7 +17,7 @@ from attn_cli.render.lang import text
 from attn_cli.render.sheet import ROOM, Sheet, Table, written
 from attn_cli.render.style import Style
 from attn_cli.render.typeset.latex import BODY, PREAMBLE
-from attn_cli.render.walkthrough import step_title
+from attn_cli.render.walkthrough import default_title, step_title
 
 if TYPE_CHECKING:
     from attn_cli.homework.exercises import Exercise
@@ -32,21 +32,20 @@ def problem_file(problem: Problem, comment: str) -> str:
     lines = [f"# {comment}"]
     if problem.title:
         lines.append(f'title: "{problem.title}"')
+    if problem.tokens:
+        lines.append(f"tokens: [{', '.join(problem.tokens)}]")
+    usual = Problem()
     for name, row in KEYS.items():
         value = getattr(problem, name, None)
-        if name == "tokens" and value is not None:
-            lines.append(f"tokens: [{', '.join(value)}]")
-        elif row.kind == "matrix" and value is not None:
+        if row.kind == "matrix" and value is not None:
             lines.append(f"{name}: {_flow(turned(name, value) if problem.vectors == 'columns' and row.turns else value)}")
-        elif row.kind in ("word", "number", "whole") and value not in (None, getattr(Problem(), name)):
-            lines.append(f"{name}: {value:g}" if isinstance(value, float) else f"{name}: {value}")
+        elif row.kind in ("word", "number", "whole") and value != getattr(usual, name, None):
+            lines.append(f"{name}: {value}")
     if problem.mask is not None and problem.mask.causal:
         lines.append("mask: causal")
     for score, arrays in problem.parameters.items():
         lines += [f"{score}:", *(f"  {name}: {_flow(array)}" for name, array in arrays.items())]
-    if problem.ask:
-        lines.append(f"ask: [{', '.join(problem.ask)}]")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *([f"ask: [{', '.join(problem.ask)}]"] if problem.ask else [])]) + "\n"
 
 
 def _flow(array: Array) -> str:
@@ -128,7 +127,7 @@ def sheet(exercise: Exercise, style: Style) -> Sheet:
         title = step_title(step, trace, style.lang)
         tables += _asked(step, f"{number}. {title[:1].upper()}{title[1:]}", trace, style)
     lines = (text("exercise.ask", style.lang, decimals=exercise.decimals), *conventions(trace, style))
-    return Sheet(exercise.problem.title, tuple(tables), first=lines)
+    return Sheet(exercise.problem.title or default_title(trace, style.lang), tuple(tables), first=lines)
 
 
 def conventions(trace: Trace, style: Style) -> list[str]:
