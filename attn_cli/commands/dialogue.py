@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING
-
-from attn_cli.errors import InputError
 
 if TYPE_CHECKING:
     from attn_cli.homework.claims import Claim
@@ -62,8 +61,9 @@ def _claims(line: str, question: Question, decimal: str, style: Style) -> list[C
     if len(parts) != len(question.cells):
         print(text("drill.count", style.lang, found=len(parts), expected=len(question.cells)))
         return None
-    try:
-        return [cell_claim(part, decimal) for part in parts]
-    except InputError as error:
-        print(error.message)
+    claims = [cell_claim(part, decimal) for part in parts]
+    unread = next((claim.text for claim in claims if math.isnan(claim.value) and claim.given), None)
+    if unread is not None:
+        print(text("drill.unread", style.lang, found=unread))
         return None
+    return claims

@@ -12,6 +12,7 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.problem import KEYS, Problem
 from attn_cli.engine.steps import Step, Trace, turned
+from attn_cli.render.inputs import Input, inputs
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.sheet import ROOM, Sheet, Table, written
@@ -107,22 +108,10 @@ def _number(n: Num) -> str:
     return f"{n.value:g}"
 
 
-def inputs(problem: Problem) -> Iterator[tuple[str, Array]]:
-    """Every matrix of numbers that the problem gives, as it is shown."""
-    columns = problem.vectors == "columns"
-    for name, row in KEYS.items():
-        value = getattr(problem, name, None)
-        if row.kind == "matrix" and value is not None:
-            yield name, turned(name, value) if columns and row.turns else value
-    for score, arrays in problem.parameters.items():
-        if score == problem.score:
-            yield from arrays.items()
-
-
 def sheet(exercise: Exercise, style: Style) -> Sheet:
     """What is given, then each step asked for with room for its numbers."""
     trace = exercise.trace
-    tables = [_given(name, value, trace) for name, value in inputs(exercise.problem)]
+    tables = [table for one in inputs(trace) for table in _given(one, trace, style)]
     for number, step in enumerate(exercise.steps, 1):
         title = step_title(step, trace, style.lang)
         tables += _asked(step, f"{number}. {title[:1].upper()}{title[1:]}", trace, style)
@@ -144,12 +133,18 @@ def conventions(trace: Trace, style: Style) -> list[str]:
     return told
 
 
-def _given(name: str, value: Array, trace: Trace) -> Table:
-    rows = trace.query_labels if name in ("X", "upstream") else tuple(str(i + 1) for i in range(len(value)))
-    if value.ndim == 1:
-        return Table(name, ("", *(str(j + 1) for j in range(len(value)))), (("", *(f"{v:g}" for v in value.tolist())),))
-    header = ("", *(str(j + 1) for j in range(value.shape[-1])))
-    return Table(name, header, tuple((label, *(f"{v:g}" for v in row)) for label, row in zip(rows, value.tolist(), strict=True)))
+def given(one: Input, trace: Trace, style: Style) -> Iterator[tuple[str, Sequence[str], Sequence[str], list[list[str]]]]:
+    """An input as matrices: its name, the labels of rows and columns, and its numbers as they were written."""
+    for caption, rows, columns, cells in parts(one, trace, style):
+        texts = [
+            [trace.problem.written.get((one.name, one.row_cell(at))) or style.exact(float(one.value[at])) for at in row] for row in cells
+        ]
+        yield f"{one.symbol.text}, {caption}" if caption else one.symbol.text, rows, columns if len(one.axes) > 1 else ("",), texts
+
+
+def _given(one: Input, trace: Trace, style: Style) -> Iterator[Table]:
+    for name, rows, columns, texts in given(one, trace, style):
+        yield Table(name, ("", *columns), tuple((label, *row) for label, row in zip(rows, texts, strict=True)))
 
 
 def _asked(step: Step, title: str, trace: Trace, style: Style) -> Iterator[Table]:

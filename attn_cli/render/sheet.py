@@ -169,7 +169,7 @@ def _cell(tag: str, cell: str, word: bool) -> str:
 # ------------------------------------------------------------------ data
 def _csv(sheet: Sheet, style: Style) -> str:
     """The rows of the document, the columns its keys; lists within one cell as JSON."""
-    rows = sheet.document.get("rows") or sheet.document.get("steps") or []
+    rows: list[dict[str, Any]] = next((sheet.document[key] for key in ("rows", "steps", "hidden") if sheet.document.get(key)), [])
     lines: Iterable[Iterable[str]] = [list(rows[0]) if rows else [], *([_datum(value) for value in row.values()] for row in rows)]
     return "".join(commas.line(line) for line in lines)
 

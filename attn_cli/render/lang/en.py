@@ -198,6 +198,7 @@ TEXT = {
     "audit.zero_bias": "the biases are zero, so forgetting them changes nothing",
     "audit.saturated": "the softmax is saturated: one key has nearly all weight either way, so {decimals} decimals show no difference",
     "drill.count": "found {found} numbers, expected {expected}",
+    "drill.unread": "{found} cannot be read as a number",
     "drill.unknown": "no known mistake gives these numbers; ? is a hint, an empty line shows the right ones",
     "drill.end": "{right} of {asked} lines were right at once",
     # comparisons

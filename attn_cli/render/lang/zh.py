@@ -183,6 +183,7 @@ TEXT = {
     "audit.zero_bias": "偏置为零，漏加不改变什么",
     "audit.saturated": "softmax 已饱和：无论如何几乎全部权重都在一个键上，{decimals} 位小数显不出差别",
     "drill.count": "读到 {found} 个数，应有 {expected} 个",
+    "drill.unread": "{found} 读不出是什么数",
     "drill.unknown": "没有已知的错误给出这些数；输入 ? 得到提示，空行显示正确的数",
     "drill.end": "{asked} 行中一次答对 {right} 行",
     # 比较

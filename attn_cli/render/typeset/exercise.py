@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_cli.engine.arrays import Array
-from attn_cli.engine.steps import Step
+from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.data import json
-from attn_cli.render.exercise_sheet import conventions, formula, inputs, named, parts
+from attn_cli.render.exercise_sheet import conventions, formula, given, named, parts
+from attn_cli.render.inputs import Input, inputs
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.style import Style
@@ -47,7 +48,7 @@ def render(exercise: Exercise, slips: dict[str, list[Slip]], style: Style) -> st
 <p class="soft">{" · ".join(map(_math, conventions(exercise.trace, style)))}</p>
 <h2>{told(text("inputs", style.lang))}</h2>
 <div class="given">
-{"".join(_given(name, value, exercise) for name, value in inputs(exercise.problem))}</div>
+{"".join(part for one in inputs(exercise.trace) for part in _given(one, exercise.trace, style))}</div>
 {steps}
 <p class="score" aria-live="polite"></p>
 <script type="application/json" id="data">{data}</script>
@@ -66,15 +67,15 @@ def _math(plain: str) -> str:
     return re.sub(r"_(\w+)", r"<sub>\1</sub>", told(plain))
 
 
-def _given(name: str, value: Array, exercise: Exercise) -> str:
-    """One input as a table."""
-    whole = value[None] if value.ndim == 1 else value
-    rows = exercise.trace.query_labels if name in ("X", "upstream") else [str(i + 1) for i in range(len(whole))]
-    body = "".join(
-        f"<tr><th scope=row>{told(label)}</th>{''.join(f'<td>{v:g}</td>' for v in row)}</tr>\n"
-        for label, row in zip(rows, whole.tolist(), strict=True)
-    )
-    return f'<figure><table><caption class="formula">{_math(name)}</caption>\n{body}</table></figure>\n'
+def _given(one: Input, trace: Trace, style: Style) -> Iterator[str]:
+    """One input as a table, one a head."""
+    for name, rows, columns, texts in given(one, trace, style):
+        head = "".join(f"<th scope=col>{told(label)}</th>" if label else "<th></th>" for label in ("", *columns))
+        body = "".join(
+            f"<tr><th scope=row>{told(label)}</th>{''.join(f'<td>{told(cell)}</td>' for cell in row)}</tr>\n"
+            for label, row in zip(rows, texts, strict=True)
+        )
+        yield f'<figure><table><caption class="formula">{_math(name)}</caption>\n<tr>{head}</tr>\n{body}</table></figure>\n'
 
 
 def _step(number: int, step: Step, exercise: Exercise, style: Style) -> Iterator[str]:
