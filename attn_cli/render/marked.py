@@ -25,6 +25,8 @@ ARRAY = 64
 """The same for an array, which a program has written."""
 INPUTS = 256
 """Numbers of one input that a report shows: of a larger one it tells the shape alone."""
+LEANS = 0.5
+"""From this mean error on, against the mean size of the errors, an array is told to be too large or too small on the whole."""
 BLANK = "–"
 """What stands for a cell in which nothing was written."""
 
@@ -35,7 +37,7 @@ def report_page(report: Report | Failed, style: Style) -> Page:
         told = Paragraph(f"{text('class.error', style.lang)}: {report.error}", "wrong")
         return Page(report.file, (), (), (), style, lead=(told,))
     blocks = [_block(step, report, style) for step in report.steps]
-    most = ARRAY if any(step.precision for step in report.steps) else INPUTS
+    most = ARRAY if any(step.array for step in report.steps) else INPUTS
     return Page(
         report.file or report.trace.problem.title or default_title(report.trace, style.lang),
         tuple(conventions(report.trace, style)),
@@ -76,13 +78,22 @@ def cell_text(step: StepReport, report: Report) -> str:
 def _lead(report: Report, style: Style) -> Iterator[Paragraph]:
     yield Paragraph(headline(report, style), "title")
     first = report.first_wrong
-    if any(step.precision for step in report.steps):
-        departs = next((step for step in report.steps if step.verdict in ("wrong", "carried")), None)
-        told = text("check.no_departure", style.lang) if departs is None else text("check.departs", style.lang, step=departs.name)
-        yield Paragraph(told, "right" if departs is None else "wrong")
+    if any(step.array for step in report.steps):
+        yield from _verdict(report, style)
     if first is not None:
         yield from _first_slip(first, report, replace(style, decimals=_digits(first, style)))
     yield Paragraph(text("check.legend", style.lang), "legend")
+
+
+def _verdict(report: Report, style: Style) -> Iterator[Paragraph]:
+    """Of arrays: which step departs first from what its dtype allows, and by how much."""
+    lang = style.lang
+    departs = next((step for step in report.steps if step.precision is not None and step.verdict in ("wrong", "carried")), None)
+    if departs is None:
+        yield Paragraph(text("check.no_departure", lang), "right")
+        return
+    yield Paragraph(text("check.departs", lang, step=departs.name), "wrong")
+    yield from _precision(departs, report, style)
 
 
 def _first_slip(step: StepReport, report: Report, style: Style) -> Iterator[Paragraph]:
@@ -91,6 +102,10 @@ def _first_slip(step: StepReport, report: Report, style: Style) -> Iterator[Para
     if step.at is None:
         yield Paragraph(f"{step.name}: {_shape(step, shown, lang)}" if not _fits(step, shown) else step.name, "wrong")
         yield from _mistake(step, lang)
+        return
+    if step.array:
+        yield from _mistake(step, lang)
+        yield from _side_by_side(step, report, style, names) if style.answers else ()
         return
     written = _inside(step.written, step.first_wrong)
     told = {"step": step.name, "cell": cell_text(step, report), "written": written or BLANK}
@@ -132,8 +147,8 @@ def gist(code: str, lang: str) -> str:
 def _side_by_side(step: StepReport, report: Report, style: Style, names: Names) -> Iterator[Paragraph]:
     """The arithmetic of the first wrong cell as it should be, and under it the same with the mistake."""
     lang, trace = style.lang, report.trace
-    made = getattr(step.mistake, "made", None)
-    at = getattr(step.mistake, "at", None) or step.step
+    made = step.mistake.made if step.mistake is not None else None
+    at = (step.mistake.at if step.mistake is not None else None) or step.step
     right, slipped = [], []
     for name in dict.fromkeys((at, step.step)):
         cell = step.at if name == step.step else _source_cell(trace.step(step.step), step.at or (), name, names)
@@ -175,7 +190,7 @@ def _block(step: StepReport, report: Report, style: Style) -> Block:
         title,
         MARKS[step.verdict],
         step.verdict,
-        f"{points_text(step.points * step.share)}/{points_text(step.points)}",
+        f"{points_text(step.points * step.share)}/{points_text(step.points)}" if step.asked else text("check.not_asked", lang),
         matrices=tuple(_matrices(step, shown, report, style)),
         after=tuple(_remarks(step, shown, report, style)),
         symbol=shown.symbol.text,
@@ -216,7 +231,8 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style) -> Ite
             yield Paragraph("", lines=tuple(worked_line(shown, at, style, names) for at in cells))
     for note in step.notes:
         yield Paragraph(note_text(note, lang))
-    yield from _precision(step, lang)
+    if step is not first or not step.array:
+        yield from _precision(step, report, style)
 
 
 def _told_before(step: StepReport, report: Report) -> str | None:
@@ -226,14 +242,23 @@ def _told_before(step: StepReport, report: Report) -> str | None:
     return None if first is step else first.name
 
 
-def _precision(step: StepReport, lang: str) -> Iterator[Paragraph]:
-    if step.precision is None:
+def _precision(step: StepReport, report: Report, style: Style) -> Iterator[Paragraph]:
+    """How far an array is off beside how far it may be, where most, and to which side."""
+    lang, found = style.lang, step.precision
+    if found is None:
         return
-    if not step.precision.finite:
+    if not found.finite:
         yield Paragraph(text("check.not_finite", lang))
         return
-    error, ulps = f"{step.precision.error:.3g}", f"{step.precision.ulps:.3g}"
-    yield Paragraph(text("check.precision", lang, error=error, ulps=ulps, dtype=step.precision.dtype))
+    numbers = {name: f"{getattr(found, name):.3g}" for name in ("error", "ulps", "bound", "rms", "rms_bound")}
+    yield Paragraph(text("check.precision", lang, "" if np.isfinite(found.bound) else "unbounded", dtype=found.dtype, **numbers))
+    if not found.departs:
+        return
+    if found.worst is not None:
+        cell = Names(report.trace).cell(report.trace.step(step.step), found.worst).plain()
+        yield Paragraph(text("check.worst", lang, cell=cell, found=f"{found.found:.6g}", expected=f"{found.expected:.6g}"))
+    if abs(found.lean) >= LEANS:
+        yield Paragraph(text("check.lean", lang, "small" if found.lean < 0 else "", share=f"{abs(found.lean):.0%}"))
 
 
 def _shape(step: StepReport, shown: Step, lang: str) -> str:
@@ -244,11 +269,13 @@ def _shape(step: StepReport, shown: Step, lang: str) -> str:
 
 def _counted(step: StepReport, style: Style) -> bool:
     """Whether its cells are only counted."""
-    return not style.all_cells and step.counts.total() > (MANY if step.precision is None else ARRAY)
+    return not style.all_cells and step.size > (ARRAY if step.array else MANY)
 
 
 def _fits(step: StepReport, shown: Step) -> bool:
     """Whether the answer lies as the step does, row by row and column by column."""
+    if step.size > MANY:  # whose cells nobody asked for
+        return step.of_cells.numbers is not None and step.size == shown.value.size
     return shape_of(step.cells) == shown.value.shape
 
 
@@ -266,7 +293,7 @@ def _digits(step: StepReport, style: Style) -> int:
             return max(map(most, written), default=0)
         return 0 if "e" in written.lower() else min(len(written.partition(".")[2].strip()), 12)
 
-    return max(style.decimals, most(step.written))
+    return style.decimals if step.array else max(style.decimals, most(step.written))
 
 
 def _inside(nested: Any, at: Cell | None) -> Any:
@@ -278,7 +305,7 @@ def _inside(nested: Any, at: Cell | None) -> Any:
 # ------------------------------------------------------------------ the grid of a step
 def _matrices(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Matrix]:
     """The numbers as they were written, each with its mark, and beside a number that is not exact what it should be."""
-    if step.verdict == "missing" or _counted(step, style) or (step.precision is not None and step.verdict in ("right", "rounded")):
+    if step.verdict == "missing" or _counted(step, style) or (step.array and step.verdict in ("right", "rounded")):
         return
     if _fits(step, shown):
         vector = len(shown.axes) == 1 or len(shown.kind.axes) == 1

@@ -187,7 +187,7 @@ class Matrix(NamedTuple):
     marks: Marks | None = None
     """What marking says of each cell, where its numbers are somebody's."""
     source: str = ""
-    """The input that it shows, if it shows one."""
+    """What its block shows it of, where that holds several: the name of an input, or of a step of a class."""
     links: tuple[str, ...] = ()
     """Where the label of each row leads, in pages that have links."""
 
@@ -206,7 +206,7 @@ class Paragraph(NamedTuple):
     """A sentence, and the worked lines that it introduces."""
 
     text: str
-    role: str = "remark"
+    role: str = "said"
     """A verdict, or what else it is."""
     lines: tuple[Line, ...] = ()
 

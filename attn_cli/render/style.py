@@ -57,6 +57,8 @@ class Style:
     """Whether a report derives every wrong cell."""
     all_cells: bool = False
     """Whether a report shows every cell, however many there are."""
+    links: tuple[str, ...] = ()
+    """On the page of a class: where the report of each submission stands."""
     decimal: str = "."
     """The decimal sign of a gradebook; with a comma, semicolons stand between its cells."""
     bom: bool = False

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from attn_cli.render.walkthrough import default_title, shown_steps, step_title
 if TYPE_CHECKING:
     from attn_cli.homework.report import Failed, Report, StepReport
 
+LISTED = 64
+"""Of an array of more cells, a report lists none unless they are asked for."""
 _UNSEEN = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 """Byte-order marks, marks of direction, controls, and bytes of file names that are no text: written as escapes."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -118,19 +121,22 @@ def marks(found: Report | Failed, style: Style) -> dict[str, Any]:
 def _marked(step: StepReport, style: Style) -> dict[str, Any]:
     from attn_cli.homework.report import tidy
 
-    one: dict[str, Any] = {"name": step.name, "verdict": step.verdict, "cells": step.cells}
-    if style.answers:
-        one["expected"] = _finite(step.expected)
+    one: dict[str, Any] = {"name": step.name, "verdict": step.verdict}
+    if style.all_cells or not step.array or step.size <= LISTED:
+        one["cells"] = step.cells
+        if style.answers:
+            one["expected"] = _finite(step.expected)
     one["mistake"] = None
     if step.mistake is not None:
         code = step.mistake.code
         one["mistake"] = {"code": code, "text": text(f"mistake.{code}", style.lang), "also": list(step.mistake.also)}
     one["earned"], one["possible"] = tidy(step.points * step.share), tidy(step.points)
+    one["asked"] = step.asked
     one["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in step.notes]
     if step.precision is not None:
-        known = step.precision.finite
-        error, ulps = (step.precision.error, step.precision.ulps) if known else (None, None)
-        one["precision"] = {"dtype": step.precision.dtype, "error": error, "ulps": ulps}
+        hidden = () if style.answers else ("expected",)
+        found = {name: value for name, value in asdict(step.precision).items() if name not in hidden}
+        one["precision"] = {name: _finite(list(v) if isinstance(v, tuple) else v) for name, v in found.items()}
     return one
 
 
@@ -138,7 +144,7 @@ def _finite(value: Any) -> Any:
     """Nested lists with null where a number is not finite."""
     if isinstance(value, list):
         return [_finite(part) for part in value]
-    return value if math.isfinite(value) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ------------------------------------------------------------------ text

@@ -28,7 +28,8 @@ def laid_out(page: Page, skin: Skin) -> Iterator[Row]:
     """The whole page, line by line."""
     style = page.style
     yield from _wrapped(visible(page.title), style.width, "title")
-    yield from _conventions(page.conventions, style.width)
+    if page.conventions:
+        yield from _conventions(page.conventions, style.width)
     for paragraph in page.lead:
         yield from _paragraph(paragraph, style)
     if style.cells:

@@ -95,12 +95,14 @@ class _Sheet:
 
     def _said(self, paragraph: Paragraph) -> Iterator[str]:
         """A sentence, and its worked lines."""
+        if paragraph.lines:
+            yield '<div class="beside">'
         if paragraph.text:
             yield f'<p class="said {paragraph.role}">{told(paragraph.text)}</p>'
         if paragraph.lines:
             yield '<ol class="worked">'
             yield from (f"<li>{self._line(line)}</li>" for line in paragraph.lines)
-            yield "</ol>"
+            yield "</ol></div>"
 
     def _convention(self, part: str) -> str:
         return formula(part) if part.startswith("√") else told(part)
@@ -115,7 +117,7 @@ class _Sheet:
         formula_ = f' <span class="formula">{formula(block.formula.plain())}</span>' if block.formula else ""
         aside = f' <span class="points">{told(block.aside)}</span>' if block.aside else ""
         sign = f'<span class="{block.verdict or "number"}">{block.sign}</span> ' if block.sign else ""
-        yield f'<section id="{block.name}">'
+        yield f'<section id="{block.name}"{" class=apart" if block.step is None else ""}>'
         yield f"<h2>{sign}{told(block.heading)}{aside}{formula_}</h2>"
         if block.formula and (asides := [*map(formula, block.formula.with_numbers()), *map(formula, block.formula.where())]):
             yield f'<p class="aside">{" · ".join(asides)}</p>'
