@@ -133,11 +133,7 @@ class Problem:
         if not (self.mask is None or isinstance(self.mask, Mask)):
             object.__setattr__(self, "mask", as_mask(self.mask))
         if self.parameters:
-            judged = {
-                score: {name: judge(parameter(score, name), value) for name, value in arrays.items()}
-                for score, arrays in self.parameters.items()
-            }
-            object.__setattr__(self, "parameters", judged)
+            object.__setattr__(self, "parameters", _judged_parameters(self.parameters))
 
     def given(self, *names: str) -> list[str]:
         """Those of the names that the problem gives."""
@@ -178,6 +174,14 @@ class Problem:
             at = tuple(int(i) for i in np.argwhere(lost)[0])
             raise InputError(f"found {np.asarray(value)[at]:g}, which is more than {self.dtype} can hold", key=key, cell=at)
         return cast
+
+
+def _judged_parameters(parameters: Any) -> dict[str, dict[str, Array]]:
+    """The arrays of score functions, each judged by its row."""
+    for name, arrays in [("parameters", parameters), *(parameters.items() if isinstance(parameters, Mapping) else ())]:
+        if not isinstance(arrays, Mapping):
+            raise InputError(f"found {arrays!r:.40}, expected a mapping of arrays by name", key=name)
+    return {score: {name: judge(parameter(score, name), value) for name, value in arrays.items()} for score, arrays in parameters.items()}
 
 
 # ------------------------------------------------------------------ the table of keys
