@@ -50,14 +50,69 @@ def test_a_trace_says_what_it_holds():
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])
-def test_jupyter_shows_a_trace(form):
-    from attn_cli.render.formats import FORMATS
+def test_jupyter_shows_a_trace_and_a_report(form):
+    trace = attn_cli.solve(TEXTBOOK)
+    assert "0.5065" in getattr(trace, f"_repr_{form}_")()
+    report = attn_cli.check(TEXTBOOK, {"A": [["0.5065", "0.19", "0.31"]]})
+    assert "0.5065" in getattr(report, f"_repr_{form}_")()
 
-    shown = getattr(attn_cli.solve(attn_cli.load(TEXTBOOK)), f"_repr_{form}_")()
-    if form not in FORMATS:
-        assert shown is None
-    else:
-        assert "0.5065" in shown
+
+def test_a_problem_may_be_a_path_or_a_mapping_and_its_numbers_keep_how_they_were_written():
+    trace = attn_cli.solve({"X": [[1, "1/3"], [0, 1]], "W_Q": "identity", "W_K": "identity", "W_V": "identity", "mask": "causal"})
+    assert trace["weights"][0].tolist() == [1, 0]
+    assert trace.problem.written == {("X", (0, 1)): "1/3"}
+    assert "1/3" in trace._repr_markdown_()
+    assert (attn_cli.solve(TEXTBOOK)["A"] == attn_cli.solve(attn_cli.load(TEXTBOOK))["weights"]).all()
+
+
+class Tensor:
+    """Stands for one of a framework, in the middle of training and in a dtype that NumPy lacks."""
+
+    def __init__(self, numbers, dtype="torch.bfloat16", attached=True):
+        self.numbers, self.dtype, self.attached = numbers, dtype, attached
+
+    def detach(self):
+        return Tensor(self.numbers, self.dtype, attached=False)
+
+    def cpu(self):
+        return self
+
+    def float(self):
+        return Tensor(self.numbers, "torch.float32", self.attached)
+
+    def __array__(self, dtype=None, copy=None):
+        assert not self.attached
+        assert self.dtype == "torch.float32"
+        return np.array(self.numbers, np.float32)
+
+
+def test_tensors_are_taken_wherever_arrays_are():
+    q, k, v = Tensor([[1, 0]]), Tensor([[1, 0], [0, 1]]), Tensor([[1], [3]])
+    expected = attn_cli.solve({"Q": [[1, 0]], "K": [[1, 0], [0, 1]], "V": [[1], [3]]})
+    assert attn_cli.attention(q, k, v) == pytest.approx(expected["output"])
+    assert attn_cli.solve({"Q": q, "K": k, "V": v})["output"] == pytest.approx(expected["output"])
+    assert attn_cli.solve(attn_cli.Problem(Q=q, K=k, V=v))["output"] == pytest.approx(expected["output"])
+    assert attn_cli.check(attn_cli.Problem(Q=q, K=k, V=v), {"O": Tensor(expected["output"])}).right
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        ({"X": [[1, 2], [3]]}, "X[2]: this row has 1 number, the first has 2; every row needs as many"),
+        ({"W_Q": [[1]], "X": [[1, 2]], "W_K": "identity", "W_V": "identity"}, "W_Q: is 1 × 1, expected 2 rows, because X is 1 × 2"),
+        (
+            {"X": [[1, float("nan")]]},
+            "X[1,2]: found nan, expected a finite number; an empty place in a matrix has no value: write a number",
+        ),
+        ({"X": object()}, "found something of type object, expected a number, a text, an array, or lists or mappings of them"),
+        (5, "found something of type int, expected a path, or a mapping with the keys of a file"),
+        ("nowhere.yaml", "nowhere.yaml: there is no such file"),
+    ],
+)
+def test_a_mapping_is_refused_for_what_a_file_would_be_refused_for(problem, said):
+    with pytest.raises(attn_cli.AttnError) as refused:
+        attn_cli.solve(problem)
+    assert str(refused.value) == said
 
 
 def test_answers_are_marked_from_a_file_and_from_a_mapping():

@@ -48,10 +48,22 @@ def read_answers(
         except InputError as error:
             raise error.at(Place(path)) from None
     steps = _folder(path, reading) if os.path.isdir(path) else _file(path, reading, asked_for=within is None)
+    return _answers(steps, shown(path), reading)
+
+
+def answers_in(value: Value, folder: str, reading: Reading) -> Answers:
+    """The submission in a mapping of steps; a step may name a file in the folder."""
+    assert isinstance(value.node, Pairs)
+    return _answers(_named(value.node, value, os.path.join(folder, ""), reading), value.file, reading)
+
+
+def _answers(steps: Mapping[str, Value], source: str, reading: Reading) -> Answers:
     steps = dict(checked(steps))
     if not any(_says_something(value.node) for value in steps.values()):
-        raise InputError("holds no answer; expected at least one number under a step, such as weights:", place=Place(shown(path)))
-    return Answers(shown(path), steps, tuple(reading.notes), tuple(reading.files))
+        raise InputError(
+            "holds no answer; expected at least one number under a step, such as weights:", place=Place(source) if source else None
+        )
+    return Answers(source, steps, tuple(reading.notes), tuple(reading.files))
 
 
 def checked(steps: Mapping[str, Value]) -> Mapping[str, Value]:

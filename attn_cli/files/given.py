@@ -42,9 +42,9 @@ class Given:
             self._folder(path)
             return
         value, reader = readers.read(path, self.reading, "problem", asked_for=True)
-        self._keys(value, path, reader.dotted)
+        self.keys(value, path, reader.dotted)
 
-    def _keys(self, value: Value, path: str, dotted: bool) -> None:
+    def keys(self, value: Value, path: str, dotted: bool) -> None:
         """The values in a file of keys."""
         tree = value.node
         if not isinstance(tree, Pairs):
@@ -76,7 +76,7 @@ class Given:
         for name in settings:
             path = self._beside(folder, name)
             value, reader = readers.read(path, self.reading, "problem")
-            self._keys(value, path, reader.dotted)
+            self.keys(value, path, reader.dotted)
         named = {os.path.realpath(path) for path in self.reading.files}
         for name in entries:
             path = os.path.join(folder, name)

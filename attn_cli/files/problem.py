@@ -66,10 +66,10 @@ def read_problem(
     """Read a problem from a file, a folder or `-`, with single matrices and settings from options, which win."""
     reading = Reading(encoding, decimal, allow_outside)
     given = gather(source, matrices or {}, settings or {}, reading)
-    return _loaded(given.values, shown(source) if source else "", reading)
+    return loaded_from(given.values, shown(source) if source else "", reading)
 
 
-def _loaded(values: Mapping[str, Value], source: str, reading: Reading) -> Loaded:
+def loaded_from(values: Mapping[str, Value], source: str, reading: Reading) -> Loaded:
     """The problem that the values make, and the answers among them."""
     answers: Mapping[str, Value] = {key.partition(".")[2]: value for key, value in values.items() if key.startswith("answers.")}
     if answers:
