@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array, Cell, shape_text
+from attn_cli.engine.arrays import Array, Cell, as_array, shape_text
 from attn_cli.engine.keys import Key, judge, key, matrix
 from attn_cli.engine.notes import Note
 from attn_cli.engine.registry import FAMILIES
@@ -128,7 +128,7 @@ class Problem:
             if value is not default:
                 judged = judge(row, value)
                 object.__setattr__(self, name, judged)
-                if row.kind == "matrix" and row.axes != (1,) and np.ndim(value) > judged.ndim:
+                if row.kind == "matrix" and row.axes != (1,) and as_array(value).ndim > judged.ndim:
                     object.__setattr__(self, "notes", (*self.notes, Note("batch_dropped", {"name": name})))
         if not (self.mask is None or isinstance(self.mask, Mask)):
             object.__setattr__(self, "mask", as_mask(self.mask))
