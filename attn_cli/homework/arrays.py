@@ -113,7 +113,8 @@ class Kernel:
             beyond = beyond if beyond.any() else np.ones(source.size, bool)
             cells[beyond] = CARRIED if self._follows(answer, name, source, found, before) else WRONG
             if (cells == WRONG).any():
-                mistake = self._explained(name, source, found, beyond, bound, {m.step for m in before if m.fits})
+                handed_in = {m.step for m in before if m.fits}
+                mistake = self._explained(name, source, found, beyond, bound, handed_in, answer.array.dtype == np.float16)
         handed = np.full((2, truth.size), np.nan)
         handed[0, source], handed[1, source] = np.where(np.isposinf(np.abs(found)) & (expected > -np.inf), np.nan, found), cells
         equal = departs and found.size > 1 and bool((found == found[0]).all())
@@ -199,11 +200,13 @@ class Kernel:
         expected = self._worked(given).step(name).made.value.ravel()[source]
         return self._bound(name, _dtype(answer), given, _dtypes(before)).kept(_error(found, expected))
 
-    def _explained(self, name: str, source: Array, found: Array, beyond: Array, bound: Bound, handed: set[str]) -> Explanation | None:
+    def _explained(
+        self, name: str, source: Array, found: Array, beyond: Array, bound: Bound, handed: set[str], coarse: bool
+    ) -> Explanation | None:
         """The mistake that gives the whole step within the bound, else the smallest description of what is off."""
         codes: list[str] = []
         first: tuple[str, Trace] | None = None
-        for code, at, trace in self._mistaken(name, handed):
+        for code, at, trace in self._mistaken(name, handed, coarse):
             made = trace.step(name).made.value
             if code not in codes and made.size > source.max() and bound.kept(_error(found, made.ravel()[source])):
                 codes.append(code)
@@ -212,8 +215,12 @@ class Kernel:
             codes = self._slips(name, source, found, beyond, bound)
         return Explanation(codes[0], tuple(codes[1:]), *(first or (None, None))) if codes else None
 
-    def _mistaken(self, name: str, handed: set[str]) -> Iterator[tuple[str, str, Trace]]:
-        """The problem as each known mistake of method works it, where that lies at the step or at hidden ones before it."""
+    def _mistaken(self, name: str, handed: set[str], coarse: bool) -> Iterator[tuple[str, str, Trace]]:
+        """The problem as each known mistake of method works it, where that lies at the step or at hidden ones before it.
+
+        Worked in float32 where what is compared is coarser.
+        """
+        truth = replace(self.truth, problem=replace(self.truth.problem, dtype="float32")) if coarse else self.truth
         order = [step.name for step in self.truth]
         earlier = set(order[: order.index(name)])
         scene = Scene(self.truth)
@@ -225,7 +232,7 @@ class Kernel:
                     continue
                 with np.errstate(all="ignore"):
                     try:
-                        trace = again(self.truth, instead=instead)
+                        trace = again(truth, instead=instead)
                     except FAILS:
                         continue
                 if name in trace and trace.step(name).made.value.shape == self.truth.step(name).made.value.shape:

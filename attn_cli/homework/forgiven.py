@@ -133,18 +133,13 @@ def with_constants(submission: Submission, placed: Placed, left: Array, numbers:
 
 
 def rounded_constants(truth: Trace, placed: Placed, handed: frozenset[str]) -> Iterator[Replacements]:
-    """Ways to work a step with e, √d_k or 1 / √d_k rounded, in it or in steps before it that were not handed in; the finest first.
-
-    Hidden scores that a rounded 1 / √d_k gives could as well have been rounded themselves, so it keeps the digits of the answer there.
-    """
+    """Ways to work a step with e, √d_k or 1 / √d_k rounded, in it or in steps before it that were not handed in; the finest first."""
     names = [each.name for each in truth]
     hidden = {name for name in names[: names.index(placed.step)] if name not in handed} | {placed.step}
     scaled = next((name for name in ("raw_scores", "scores") if name in truth), "") if "products" in truth else ""
-    unit = placed.answer.rounding.unit
-    fewest = ROOT_DECIMALS[0] if scaled == placed.step or not unit else round(-np.log10(unit))
     roots: list[Replacements] = [{}]
     if scaled in hidden:
-        roots += [{scaled: scaled_by(divisor)} for divisor in _rounded_roots(truth, fewest)]
+        roots += [{scaled: scaled_by(divisor)} for divisor in _rounded_roots(truth, scaled, hides=scaled != placed.step)]
     bases: list[Replacements] = [{}]
     if "exponentials" in hidden and "exponentials" in truth:
         bases += [{"exponentials": to_the_power(base)} for base in dict.fromkeys(round(float(np.e), n) for n in reversed(E_DECIMALS))]
@@ -153,15 +148,20 @@ def rounded_constants(truth: Trace, placed: Placed, handed: frozenset[str]) -> I
             yield {**root, **base}
 
 
-def _rounded_roots(truth: Trace, fewest: int) -> list[float]:
+def _rounded_roots(truth: Trace, scaled: str, hides: bool) -> Iterator[float]:
     """What the products may be divided by instead of √d_k, or of a root that the problem's own scale is.
 
-    `fewest` decimals, at least, are kept of the reciprocal.
+    Hidden scores that a rounded reciprocal gives are left out where rounding those scores themselves gives them, too.
     """
     scale = truth.problem.scale
     root = float(np.sqrt(truth.sizes.d_k or 0)) if scale is None else 1 / scale if scale > 0 else 0.0
     if not root or min(abs(x * x - round(x * x)) for x in (root, 1 / root)) > 1e-9:
-        return []
-    divisors = [round(root, n) for n in reversed(ROOT_DECIMALS)]
-    divisors += [1 / round(1 / root, n) for n in reversed(ROOT_DECIMALS) if n >= fewest and round(1 / root, n)]
-    return [divisor for divisor in dict.fromkeys(divisors) if abs(divisor - root) > 1e-12 * root]
+        return
+    products = truth.step("products").made.value
+    for n in reversed(ROOT_DECIMALS):
+        if abs(round(root, n) - root) > 1e-12 * root:
+            yield round(root, n)
+        factor = round(1 / root, n)
+        early = hides and bool(near(products * factor, rounded(products / root, 10.0**-n), 0.0).all())
+        if factor and abs(factor * root - 1) > 1e-12 and not early:
+            yield 1 / factor

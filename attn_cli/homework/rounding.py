@@ -49,14 +49,14 @@ def kept_units(name: str, value: Array, rounding: Rounding, kept: tuple[str, ...
 
 
 def rounded(value: Array, unit: Array | float, how: str = "even") -> Array:
-    """The numbers rounded to a unit each."""
+    """The numbers rounded to a unit each. What is half a unit, or a whole one, but for the last bits is just that."""
     unit = np.asarray(unit)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         count = value / unit
-        if how == "even":
-            whole = np.round(count)
-        else:
-            whole = np.copysign(np.floor(np.abs(count) * (1 + TIE) + (0.5 if how == "up" else 0.0)), count)
+        halves = np.round(2 * count) / 2
+        count = np.where(np.abs(count - halves) <= TIE * np.maximum(1, np.abs(count)), halves, count)
+        up = np.copysign(np.floor(np.abs(count) + (0.5 if how == "up" else 0.0)), count)
+        whole = np.round(count) if how == "even" else up
         return np.where((unit > 0) & np.isfinite(value), whole * unit, value)
 
 

@@ -162,7 +162,7 @@ class Submission:
         answers = [p for p in self.placed if p.step in PROPORTIONS and p.fits and p.name == p.step]
         if not answers or "exponentials" not in self.truth:
             return np.zeros(1, bool)
-        given = {p.step: p.value for p in self.placed if p.fits and ORDER.index(p.step) < ORDER.index("exponentials")}
+        given = {step: values for step, values in self.written.items() if ORDER.index(step) < ORDER.index("exponentials")}
         made = self.run(given).step("exponentials").made
         if made.operands[0].operation == op.subtract:
             return np.zeros(1, bool)

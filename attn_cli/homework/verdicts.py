@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from attn_cli.homework.explain import Book, Explanation
 from attn_cli.homework.forgiven import HABITS, as_it_is, with_constants
 from attn_cli.homework.habits import METHOD_UNITS
 from attn_cli.homework.mistakes.worked import FAILS
-from attn_cli.homework.places import Placed
+from attn_cli.homework.places import ORDER, Placed
 from attn_cli.homework.reach import reached
-from attn_cli.homework.replacements import Replacements
+from attn_cli.homework.replacements import Replacements, minus_max
 from attn_cli.homework.rounding import Rounding, near, rounded
 from attn_cli.homework.submission import CARRIED, MISSING, RIGHT, ROUNDED, WRONG, Numbers, Submission
 
+SHIFTED: Replacements = {"exponentials": minus_max}
+"""Exponentials of the scores minus the row's maximum."""
 NOTHING = Numbers({}, {}, {})
 """Nobody's numbers: a step is worked out from ours."""
 
@@ -123,15 +125,21 @@ def _by_rounding(
 ) -> Array:
     """Which cells follow (b) when steps not handed in are rounded to the answer's digits, or (c) within what rounding allows."""
     found = np.zeros(placed.shape, bool)
-    for how in ("even", "up"):
+    for how, way in product(("even", "up"), _hidden_ways(submission, placed, instead)):
         if (left & ~found).any():
-            trace = submission.run(numbers.given, instead, rounding._replace(how=how))
+            trace = submission.run(numbers.given, way, rounding._replace(how=how))
             found |= left & near(placed.value, submission.follows(placed, trace, numbers), placed.half)
     left = left & ~found & np.isfinite(placed.value)
     if left.any() and submission.moves(placed.step):
         within = rounding._replace(unit=placed.answer.coarsest) if rounding.digits else rounding
         found |= reached(submission, placed, left, numbers, within, instead)
     return found
+
+
+def _hidden_ways(submission: Submission, placed: Placed, instead: Replacements | None) -> list[Replacements | None]:
+    """How hidden steps may be worked where their rounding shows: exponentials of the scores, or of the scores minus the row's maximum."""
+    hidden = "exponentials" in submission.truth and "exponentials" not in submission.handed and "row_sums" not in submission.handed
+    return [instead, SHIFTED] if hidden and instead is None and ORDER.index(placed.step) > ORDER.index("exponentials") else [instead]
 
 
 def _roundings(placed: Placed) -> Iterator[tuple[Rounding, Array]]:
