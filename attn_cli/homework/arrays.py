@@ -6,6 +6,7 @@ another in float32, and every step rounded to the dtype (after the tests of Flas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -59,7 +60,7 @@ class ArrayMarked:
 
     @property
     def verdict(self) -> int:
-        return int(self.cells.max(initial=RIGHT)) if self.cells.size else WRONG
+        return int(self.cells.max(initial=RIGHT)) if self.fits else WRONG
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ class Kernel:
         if step.ndim > 1 and answer.shape == step.mT.shape:
             turned = self._bound(name, _dtype(answer), {}, {}).kept(_error(answer.array.astype(float), step.mT))
             mistake = Explanation("answer_transposed") if turned else None
-        cells = np.broadcast_to(np.int8(WRONG), int(np.prod(answer.shape)))
+        cells = np.broadcast_to(np.int8(WRONG), math.prod(answer.shape))
         return ArrayMarked(answer, name, cells, none, none, precision, notes, mistake)
 
     # ------------------------------------------------------------------ how far a step may be off

@@ -89,7 +89,7 @@ class Marker:
         asked = self.asked or tuple(step.name for step in steps)
         steps += [self._absent(name, asked) for name in self._not_answered(asked, steps)]
         steps.sort(key=lambda step: ORDER.index(step.step))
-        return Report(self.truth, tuple(steps), file, notes, _digest(answers))
+        return Report(self.truth, tuple(steps), file, notes, _digest(answers, max(step.made.value.size for step in self.truth)))
 
     def _steps(self, answers: Sequence[AnyAnswer]) -> list[StepReport]:
         arrays = sorted((a for a in answers if isinstance(a, ArrayAnswer)), key=lambda a: ORDER.index(holder(a.name, self.truth)))
@@ -155,7 +155,7 @@ class Marker:
 
     def _array(self, marked: ArrayMarked, asked: Sequence[str]) -> StepReport:
         step = self.truth.step(marked.step)
-        wrong = int(np.argmax(marked.cells == WRONG)) if (marked.cells == WRONG).any() and marked.fits else None
+        wrong = int(np.argmax(marked.cells == WRONG)) if marked.fits and (marked.cells == WRONG).any() else None
         shape, size = marked.answer.shape, step.made.value.size
         first = None if wrong is None else tuple(int(i) for i in np.unravel_index(wrong, shape))
         return StepReport(
@@ -172,7 +172,7 @@ class Marker:
             marked.mistake,
             tuple(Note(code, {"step": marked.answer.name}) for code in marked.notes),
             self._worth(marked.answer.name, asked),
-            self._share(marked.cells, size if marked.fits else max(marked.cells.size, 1)),
+            self._share(marked.cells, size) if marked.fits else 0.0,
             marked.precision,
             first,
             None if wrong is None else self._at(marked.step, int(marked.source[wrong])),
@@ -193,15 +193,15 @@ class Marker:
         return StepReport(name, step.name, "missing", cells, None, (), self._worth(name, asked), 0.0, complete=False, asked=name in asked)
 
 
-def _digest(answers: Sequence[AnyAnswer]) -> str:
-    """The same for the same content, in whatever order and format it was handed in."""
+def _digest(answers: Sequence[AnyAnswer], most: int) -> str:
+    """The same for the same content, in whatever order and format it was handed in; arrays of more than `most` cells are not read."""
     digest = sha256()
     for answer in sorted(answers, key=lambda answer: answer.name):
         if isinstance(answer, Answer):
             digest.update(f"{answer.name} {answer.shape} {answer.texts}".encode())
         else:
             digest.update(f"{answer.name} {answer.shape} {answer.array.dtype}".encode())
-            digest.update(np.ascontiguousarray(answer.array).data if answer.array.size else b"")
+            digest.update(np.ascontiguousarray(answer.array).data if 0 < answer.array.size <= most else b"")
     return digest.hexdigest()
 
 

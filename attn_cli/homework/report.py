@@ -110,7 +110,10 @@ class StepReport:
     @cached_property
     def counts(self) -> Counter[str]:
         """How many cells have which verdict."""
-        found = np.bincount(self.of_cells.verdicts.ravel(), minlength=len(VERDICTS))
+        verdicts = self.of_cells.verdicts
+        if verdicts.size and verdicts.strides == (0,):  # one verdict for all, such as for an array that was not even read
+            return Counter({VERDICTS[verdicts[0]]: verdicts.size})
+        found = np.bincount(verdicts.ravel(), minlength=len(VERDICTS))
         return Counter({VERDICTS[verdict]: int(count) for verdict, count in enumerate(found) if count})
 
     @property
