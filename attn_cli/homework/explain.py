@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Trace, turned
-from attn_cli.homework.forgiven import as_it_is, holds
+from attn_cli.homework.forgiven import as_it_is, holds, rounded_constants
+from attn_cli.homework.habits import CONSTANT_MOVES
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen, Slip
 from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
 from attn_cli.homework.reach import reached
 from attn_cli.homework.replacements import Replacements
-from attn_cli.homework.rounding import PROPORTIONS, Rounding, near, rounded_step
-from attn_cli.homework.submission import WRONG, Submission
+from attn_cli.homework.rounding import Rounding, near, rounded_step
+from attn_cli.homework.submission import WRONG, Submission, after
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
@@ -143,20 +146,24 @@ class Book:
     # ------------------------------------------------------------------ does one fit?
     def _fitting(self, submission: Submission, placed: Placed, wrong: Array) -> list[_Fit]:
         """The mistakes that give the step, the best first; if none gives all of it, the one that gives all but a few cells."""
-        found: list[_Fit] = []
         plausible = [v for v in self.possible(placed.step, submission.handed) if self._plausible(submission, placed, v)]
-        for variant in plausible:
-            how = self._fit(submission, placed, variant, EXCUSED)
-            if how is not None:
-                found.append(_Fit(variant, how, np.zeros(placed.shape, bool)))
-        if any(fit.how == EXACT for fit in found):
-            found = [fit for fit in found if fit.how == EXACT]
+        found = self._giving_all(submission, placed, plausible)
         if not found:
-            beside = (self._beside(submission, placed, variant, wrong) for variant in plausible)
-            found = sorted((fit for fit in beside if fit is not None), key=lambda fit: fit.misses.sum())[:1]
+            beside = (self._beside(submission, placed, v, wrong) for v in plausible)
+            return sorted((fit for fit in beside if fit is not None), key=lambda fit: fit.misses.sum())[:1]
         if len({fit.variant.code for fit in found}) > 1:
             return sorted(found, key=lambda fit: (fit.how, -self._goes_on(submission, placed, fit.variant)))
         return sorted(found, key=lambda fit: fit.how)
+
+    def _giving_all(self, submission: Submission, placed: Placed, plausible: list[Variant]) -> list[_Fit]:
+        """The mistakes that give the whole step; where some give it exactly, only those."""
+        nothing = np.zeros(placed.shape, bool)
+        tried = [(variant, self._fit(submission, placed, variant, EXCUSED)) for variant in plausible]
+        found = [_Fit(variant, how, nothing) for variant, how in tried if how is not None]
+        if found:
+            exact = [fit for fit in found if fit.how == EXACT]
+            return exact or found
+        return [_Fit(v, EXCUSED, nothing) for v in plausible if self._with_constants(submission, placed, v)]
 
     def _goes_on(self, submission: Submission, placed: Placed, variant: Variant) -> int:
         """In how many later steps that were handed in the mistake gives what was written there, too."""
@@ -200,13 +207,10 @@ class Book:
             if s.name not in ("exponentials", "row_sums")
         )
 
-    def _worked(self, submission: Submission, placed: Placed, variant: Variant, rounding: Rounding | None = None) -> Array:
-        """What the mistake gives from the numbers handed in, hidden steps rounded or not."""
-        return self._value(submission, placed, variant, variant.instead, rounding)
-
-    def _value(
+    def _worked(
         self, submission: Submission, placed: Placed, variant: Variant, instead: Replacements, rounding: Rounding | None = None
     ) -> Array:
+        """What the mistake gives from the numbers handed in, hidden steps rounded or not."""
         try:
             return submission.run(submission.written, instead, rounding).step(placed.step).made.value
         except FAILS:
@@ -214,20 +218,19 @@ class Book:
 
     def _ways(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
         """What the mistake gives exactly, from the numbers handed in or from right ones; then with hidden steps rounded."""
-        yield EXACT, self._worked(submission, placed, variant)
+        manners = variant.manners(placed.step)
+        yield from ((EXACT, self._worked(submission, placed, variant, instead)) for instead in manners)
         if not submission.tainted and submission.written:
             yield EXACT, variant.values[placed.step]
-        if placed.step in PROPORTIONS:
-            yield EXACT, self._value(submission, placed, variant, variant.less_max)
         if most >= HIDDEN:
-            for rounding in self._roundings(submission, placed):
-                yield HIDDEN, self._worked(submission, placed, variant, rounding)
+            for instead, rounding in product(manners, self._roundings(submission, placed)):
+                yield HIDDEN, self._worked(submission, placed, variant, instead, rounding)
 
-    def _roundings(self, submission: Submission, placed: Placed) -> Iterator[Rounding]:
+    def _roundings(self, submission: Submission, placed: Placed) -> list[Rounding]:
         """How steps that were not handed in may have been rounded on the way to this one."""
-        if placed.answer.rounding.rounds and self._hidden(submission, placed.step):
-            for how in ("even", "up"):
-                yield placed.answer.rounding._replace(how=how)
+        if not placed.answer.rounding.rounds or not self._hidden(submission, placed.step):
+            return []
+        return [placed.answer.rounding._replace(how=how) for how in ("even", "up", "cut")]
 
     def _hidden(self, submission: Submission, step: str) -> list[str]:
         """The steps before one of which some cell was not handed in."""
@@ -237,29 +240,44 @@ class Book:
 
     def _fit(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> int | None:
         """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""
-        exactly = None
+        exactly = []
         for how, ours in self._ways(submission, placed, variant, most):
             if ours.shape != placed.shape:
                 return None
             if holds(placed, ours, submission.tol):
                 return how
-            exactly = ours if exactly is None else exactly
-        if most < REACHED or exactly is None or not _within(placed, exactly):
+            exactly += [ours] if how == EXACT and _within(placed, ours) else []
+        if most < REACHED or not exactly:
             return None
-        if submission.moves(placed.step) and self._reached(submission, placed, variant, exactly):
+        if submission.moves(placed.step) and self._reached(submission, placed, variant):
             return REACHED
-        return EXCUSED if most >= EXCUSED and holds(placed, exactly, submission.tol, surely=False) else None
+        return EXCUSED if any(holds(placed, ours, submission.tol, surely=False) for ours in exactly) else None
 
-    def _reached(self, submission: Submission, placed: Placed, variant: Variant, ours: Array) -> bool:
-        wanted = placed.given & ~as_it_is(placed, ours, submission.tol)
-        if not np.isfinite(placed.value[wanted]).all():
+    def _reached(self, submission: Submission, placed: Placed, variant: Variant) -> bool:
+        """Whether the rounding of written and hidden steps takes what the mistake gives to every cell."""
+        for instead in variant.manners(placed.step):
+            wanted = placed.given & ~as_it_is(placed, self._worked(submission, placed, variant, instead), submission.tol)
+            with suppress(*FAILS):
+                found = reached(submission, placed, wanted, submission.own, placed.answer.rounding, instead, all_or_none=True)
+                if np.isfinite(placed.value[wanted]).all() and found[wanted].all():
+                    return True
+        return False
+
+    def _with_constants(self, submission: Submission, placed: Placed, variant: Variant) -> bool:
+        """Whether the mistake gives the step if e or a root was rounded beside it, as is forgiven."""
+        ours = self._worked(submission, placed, variant, variant.instead)
+        if ours.shape != placed.shape:
             return False
-        try:
-            return bool(
-                reached(submission, placed, wanted, submission.own, placed.answer.rounding, variant.instead, all_or_none=True)[wanted].all()
-            )
-        except FAILS:
+        with np.errstate(invalid="ignore"):
+            size = np.max(np.abs(ours), initial=0.0, where=np.isfinite(ours))
+            far = np.abs(placed.value - ours) > CONSTANT_MOVES * size + 2 * placed.unit
+        if (far & placed.given).any():
             return False
+        for constants in rounded_constants(self.truth, placed, submission.handed):
+            instead = {**constants, **{name: after(constants.get(name), mistake) for name, mistake in variant.instead.items()}}
+            if holds(placed, self._worked(submission, placed, variant, instead), submission.tol):
+                return True
+        return False
 
     def _beside(self, submission: Submission, placed: Placed, variant: Variant, wrong: Array) -> _Fit | None:
         """A mistake beside a slip or two of another kind: it gives the digits of all the other cells."""
@@ -288,11 +306,11 @@ class Book:
     def _slips(self, submission: Submission, placed: Placed, seen: Placed, wrong: Array, fits: list[_Fit]) -> list[str]:
         """What is off where no known mistake explains it; beside a known one only what says more than where."""
         if not placed.fits:
-            across = self.truth.step(placed.step).made.value
-            at = Seen(across, seen.value, seen.unit, seen.digits, seen.given)
-            return [code for code in ("answer_transposed",) if SLIPS[code](at)]
+            steps = [trace.step(placed.step).made.value for trace in self._honest(submission, placed)]
+            looks = [SLIPS["answer_transposed"](Seen(ours, seen.value, seen.unit, seen.digits, seen.given)) for ours in steps]
+            return ["answer_transposed"] if any(looks) else []
         if fits and fits[0].misses.any():
-            ours = [self._worked(submission, placed, fits[0].variant)]
+            ours = [self._worked(submission, placed, fits[0].variant, fits[0].variant.instead)]
             return _described(placed, ours, fits[0].misses, SLIPS, PLACES)[:1]
         ours = [submission.follows(placed, trace, submission.own) for trace in self._honest(submission, placed)]
         what = _described(placed, ours, wrong, SLIPS)

@@ -92,7 +92,7 @@ class Submission:
             replaced = self.replaced(instead)
             if rounding is not None:
                 for step in self.truth:
-                    replaced[step.name] = _after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding))
+                    replaced[step.name] = after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding))
             trace = again(self.truth, given=given, instead=replaced) if given or replaced else self.truth
             self._runs[key] = trace, (given, instead)
         return self._runs[key][0]
@@ -105,7 +105,7 @@ class Submission:
         """The writer's habits, then a mistake."""
         both: dict[str, Instead] = dict(self.habits)
         for name, mistake in (instead or {}).items():
-            both[name] = _after(both.get(name), mistake)
+            both[name] = after(both.get(name), mistake)
         return both
 
     @property
@@ -202,5 +202,6 @@ def _all_equal(values: Array) -> bool:
     return given.size > 1 and bool((given == given[0]).all())
 
 
-def _after(first: Instead | None, second: Instead) -> Instead:
+def after(first: Instead | None, second: Instead) -> Instead:
+    """One way to do a step after another."""
     return second if first is None else lambda made: second(first(made))

@@ -18,6 +18,12 @@ from attn_cli.homework.replacements import Finite, minus_max, needed, to_the_pow
 
 
 @MISTAKES.register()
+def hard_for_soft(scene: Scene) -> Variants:
+    if scene.problem.mode != "hard":
+        yield {"weights": lambda made: scene.weights(scene.received(made), "hard")}
+
+
+@MISTAKES.register()
 def softmax_columns(scene: Scene) -> Variants:
     """Along the other axis."""
 
@@ -84,49 +90,45 @@ def sigmoid_for_softmax(scene: Scene) -> Variants:
         yield {"weights": lambda made: sigmoid(scene.received(made))}
 
 
-def _exponentials(scene: Scene, *ways: Instead) -> Variants:
-    """Exponentials made in another way of the scores, or of the scores less their row's maximum."""
+def _powers(scene: Scene, *bases: float) -> Variants:
+    """Powers of another base, of the scores or of the scores less their row's maximum."""
     if scene.has("exponentials"):
-        for way in ways:
-            yield {"exponentials": way}
-            yield {"exponentials": partial(_less_max, way=way)}
+        for base in bases:
+            yield {"exponentials": to_the_power(base)}
+            yield {"exponentials": partial(_of_less, power=to_the_power(base))}
 
 
-def _less_max(made: Named, way: Instead) -> Named:
-    return way(minus_max(made))
+def _of_less(made: Named, power: Instead) -> Named:
+    return power(minus_max(made))
 
 
 @MISTAKES.register()
 def negative_exponent(scene: Scene) -> Variants:
-    """exp(−S), 0 where the mask is."""
+    """exp(−S), 0 where the mask is; or that less the row's maximum of −S."""
 
     def negative(made: Named) -> Named:
         s = made.operands[0]
-        return op.exp(op.Masked(np.isfinite(s.value))(op.times(constant(-1))(Finite()(s))))
+        return op.Masked(np.isfinite(s.value))(op.times(constant(-1))(Finite()(s)))
 
-    return _exponentials(scene, negative)
+    if scene.has("exponentials"):
+        yield {"exponentials": lambda made: op.exp(negative(made))}
+        yield {"exponentials": lambda made: minus_max(op.exp(negative(made)))}
 
 
 @MISTAKES.register()
 def base_2(scene: Scene) -> Variants:
-    return _exponentials(scene, to_the_power(2))
+    return _powers(scene, 2)
 
 
 @MISTAKES.register()
 def base_10(scene: Scene) -> Variants:
-    return _exponentials(scene, to_the_power(10))
+    return _powers(scene, 10)
 
 
 @MISTAKES.register("constant_rounded", rounding=True)
 def e_rounded(scene: Scene) -> Variants:
     """Powers of an e with fewer decimals than are forgiven."""
-    return _exponentials(scene, *map(to_the_power, (2.7, 2.72, 3)))
-
-
-@MISTAKES.register()
-def hard_for_soft(scene: Scene) -> Variants:
-    if scene.problem.mode != "hard":
-        yield {"weights": lambda made: scene.weights(scene.received(made), "hard")}
+    return _powers(scene, 2.7, 2.72, 3)
 
 
 @MISTAKES.register()

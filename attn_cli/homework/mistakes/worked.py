@@ -17,7 +17,7 @@ from attn_cli.errors import InputError
 from attn_cli.homework.mistakes.registry import MISTAKES, Mistake
 from attn_cli.homework.mistakes.scene import Scene
 from attn_cli.homework.replacements import Replacements, minus_max
-from attn_cli.homework.rounding import near
+from attn_cli.homework.rounding import PROPORTIONS, near
 
 FAILS: tuple[type[Exception], ...] = (InputError, ValueError, IndexError, AssertionError)
 """What a mistake raises where its shapes do not fit together."""
@@ -39,11 +39,12 @@ class Variant:
         return self.mistake.code
 
     @cached_property
-    def less_max(self) -> Replacements:
-        """The same mistake of somebody who takes the row's maximum off before exp."""
-        if "exponentials" in self.instead:
-            return self.instead
-        return {**self.instead, "exponentials": minus_max}
+    def _less_max(self) -> Replacements:
+        return {"exponentials": minus_max, **self.instead}
+
+    def manners(self, step: str) -> list[Replacements]:
+        """The mistake as it is; at exponentials and their sums also as somebody makes it who takes the row's maximum off before exp."""
+        return [self.instead, self._less_max] if step in PROPORTIONS and "exponentials" not in self.instead else [self.instead]
 
 
 def variants(truth: Trace) -> list[Variant]:
