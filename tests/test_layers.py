@@ -1,6 +1,7 @@
 """The boxes depend on each other in one direction, and only the right ones know the libraries."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,16 @@ def box(module: Path) -> str:
     return module.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(module: Path) -> list[str]:
     """Every module that this one imports, anywhere in it."""
     names = []
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(module)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -64,3 +71,135 @@ def test_the_engine_knows_numpy_and_nothing_else():
 
     known = {"attn_cli", "numpy", *sys.stdlib_module_names}
     assert {name.split(".")[0] for module in MODULES if box(module) == "engine" for name in imported(module)} <= known
+
+
+# ---- the shape of modules
+
+LONGEST = 450
+"""Lines of a module: one that is longer does two things, or holds a table that belongs into a folder."""
+
+MOST_COMPLEX = 15
+"""Decisions in a function, and one: a reader can hold about so many ways through it in mind."""
+
+ALLOWED: dict[str, str] = {}
+"""Functions that keep more in one piece, and why."""
+
+TO_MEND = {
+    "attn_cli.files.readers",
+    "attn_cli.files.readers.json",
+    "attn_cli.batch.find._problems",
+    "attn_cli.batch.work",
+    "attn_cli.files.cells._fault",
+    "attn_cli.files.claims",
+    "attn_cli.files.problem._Builder._tokens",
+    "attn_cli.files.readers.csv_meaning._header",
+    "attn_cli.files.readers.csv_meaning._without_trailing_column",
+    "attn_cli.files.readers.csv_meaning.table_of",
+    "attn_cli.files.readers.csv_results.tables",
+    "attn_cli.files.save",
+    "attn_cli.files.submissions",
+    "attn_cli.files.values.Value.place",
+    "attn_cli.homework.arrays._plain_value",
+    "attn_cli.homework.forgiven.rounded_constants",
+    "attn_cli.homework.marking.Marker._steps",
+    "attn_cli.homework.places._fitted.spread",
+    "attn_cli.render.classes._marks",
+    "attn_cli.render.data.json.document",
+    "attn_cli.render.derivation",
+    "attn_cli.render.inputs",
+    "attn_cli.render.marked._as_written.visit",
+    "attn_cli.render.marked._matrices",
+    "attn_cli.render.marked._remarks",
+    "attn_cli.render.style.Style.worked",
+    "attn_cli.render.style._rational",
+    "attn_cli.render.terminal.grid.Grid.__init__",
+    "attn_cli.render.terminal.grid.Grid._table",
+    "attn_cli.render.terminal.layout._tree",
+    "attn_cli.render.typeset.html._Sheet._figure",
+    "attn_cli.render.typeset.html._table",
+    "attn_cli.render.typeset.latex._table",
+    "attn_cli.render.typeset.svg._map",
+}
+"""Modules and functions that do not comply yet. The list only gets shorter: who mends one takes it out."""
+
+
+def dotted(module: Path) -> str:
+    return ".".join(["attn_cli", *module.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def circles() -> list[list[str]]:
+    """Groups of modules that import each other, directly or on a way round, for their types alone too."""
+    names = {dotted(module): module for module in MODULES}
+    graph = {}
+    for name, module in names.items():
+        found = {one if one in names else one.rpartition(".")[0] for one in imported(module)}
+        graph[name] = {one for one in found if one in names and one != name}
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [start]
+        while ahead:
+            ahead += (new := graph[ahead.pop()] - seen)
+            seen |= new
+        return seen
+
+    ways = {name: reached(name) for name in graph}
+    return sorted({tuple(sorted(b for b in ways[a] if a in ways[b])) for a in graph if a in ways[a]})
+
+
+def decisions(node: ast.AST) -> int:
+    """How many ways part within a piece of code; the functions in it count on their own."""
+    own = {
+        ast.If: lambda: 1,
+        ast.IfExp: lambda: 1,
+        ast.For: lambda: 1 + bool(node.orelse),
+        ast.While: lambda: 1 + bool(node.orelse),
+        ast.Try: lambda: len(node.handlers) + bool(node.orelse),
+        ast.BoolOp: lambda: len(node.values) - 1,
+        ast.Assert: lambda: 1,
+        ast.comprehension: lambda: 1 + len(node.ifs),
+        ast.Match: lambda: len(node.cases) - any(getattr(case.pattern, "pattern", case) is None for case in node.cases),
+    }.get(type(node), lambda: 0)()
+    return own + sum(decisions(child) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.FunctionDef))
+
+
+@cache
+def functions(module: Path) -> dict[str, ast.FunctionDef]:
+    """Every function of a module by its name, with the class or function that it stands in."""
+
+    def within(node: ast.AST, outer: str) -> dict[str, ast.FunctionDef]:
+        found = {}
+        for child in ast.iter_child_nodes(node):
+            name = f"{outer}.{child.name}" if isinstance(child, ast.ClassDef | ast.FunctionDef) else outer
+            found |= within(child, name) | ({name: child} if isinstance(child, ast.FunctionDef) else {})
+        return found
+
+    return within(parsed(module), dotted(module))
+
+
+@cache
+def too_complex() -> list[str]:
+    return [name for module in MODULES for name, found in functions(module).items() if 1 + decisions(found) > MOST_COMPLEX]
+
+
+def too_long() -> list[str]:
+    return [dotted(module) for module in MODULES if len(module.read_text(encoding="utf-8").splitlines()) > LONGEST]
+
+
+def named_like_their_function() -> list[str]:
+    return [dotted(module) for module in MODULES if f"{dotted(module)}.{module.stem}" in functions(module)]
+
+
+def test_no_module_imports_itself_on_a_way_round():
+    assert [circle for circle in circles() if not set(circle) <= TO_MEND] == []
+
+
+@pytest.mark.parametrize("found", [too_complex, too_long, named_like_their_function])
+def test_modules_and_functions_are_of_a_size_to_read_and_have_names_of_their_own(found):
+    kinds = set(found())
+    assert sorted(kinds - TO_MEND - set(ALLOWED)) == []
+
+
+def test_nothing_is_excused_without_need():
+    faults = {*too_complex(), *too_long(), *named_like_their_function(), *(name for circle in circles() for name in circle)}
+    assert sorted((TO_MEND | set(ALLOWED)) - faults) == []
