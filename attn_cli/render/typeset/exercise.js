@@ -45,7 +45,8 @@ function claim(text) {  // null: blank; NaN: cannot be read
   const share = told.endsWith("%") ? 100 : 1;
   if (share > 1) told = told.slice(0, -1);
   const number = plain(told);
-  if (number) return { value: number.value / share, unit: number.unit / share };
+  if (number && share > 1) return { value: number.value / share, unit: 10 ** -(told.split(".")[1] || "").length / share };
+  if (number) return number;
   const value = formula(told);
   if (value === null) return { value: NaN, unit: 0 };
   const decimals = (told.match(/\d*\.\d+/g) || []).map((part) => part.replace(/^0*\.0*|\./g, "").length);
