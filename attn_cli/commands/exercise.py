@@ -128,8 +128,8 @@ def _new_seed() -> int:
 
 def _steps(texts: Sequence[str] | None) -> tuple[str, ...]:
     """Steps by name or symbol, one an option or several between commas."""
+    from attn_cli.engine.scores import gradient_names
     from attn_cli.engine.steps import STEPS, step_name
-    from attn_cli.engine.training import gradient_names
     from attn_cli.names import did_you_mean
 
     found = []

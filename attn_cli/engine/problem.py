@@ -15,7 +15,7 @@ import numpy as np
 from attn_cli.engine.arrays import Array, Cell, as_array, shape_text
 from attn_cli.engine.keys import Key, judge, key, matrix
 from attn_cli.engine.notes import Note
-from attn_cli.engine.registry import FAMILIES
+from attn_cli.engine.registry import FAMILIES, Entry
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean, how_to_write, unknown
 
@@ -196,17 +196,18 @@ _JUDGED = [(f.name, KEYS[f.name], f.default) for f in fields(Problem) if "key" i
 
 def known_keys() -> dict[str, Key]:
     """Every key of a problem file, the names of score functions that take arrays included."""
-    families = {e.name: Key("arrays", f"what the score function {e.name} takes", name=e.name) for e in _taking_arrays()}
+    families = {e.name: Key("arrays", f"what the score function {e.name} takes", name=e.name) for e in taking_arrays()}
     return {**KEYS, **families}
 
 
-def _taking_arrays() -> list[Any]:
+def taking_arrays() -> list[Entry[Any]]:
+    """The score functions that take arrays of their own, once their module is imported."""
     return [entry for entry in FAMILIES["score"].entries() if entry.parameters] if "score" in FAMILIES else []
 
 
 def parameter(score: str, name: str) -> Key:
     """The row of an array of a score function, such as `additive.W`."""
-    axes = next((entry.parameters.get(name) for entry in _taking_arrays() if entry.name == score), None)
+    axes = next((entry.parameters.get(name) for entry in taking_arrays() if entry.name == score), None)
     return Key("matrix", f"an array of {score}", axes=(0, 1, 2) if axes is None else (axes,), name=f"{score}.{name}")
 
 
@@ -217,7 +218,7 @@ def row_of(name: str) -> Key | None:
         return known_keys().get(name)
     if whole == "mask":
         return MASK_PARTS.get(part)
-    return parameter(whole, part) if any(entry.name == whole and part in entry.parameters for entry in _taking_arrays()) else None
+    return parameter(whole, part) if any(entry.name == whole and part in entry.parameters for entry in taking_arrays()) else None
 
 
 # ------------------------------------------------------------------ sizes

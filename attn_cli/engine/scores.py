@@ -17,7 +17,7 @@ from attn_cli.engine.expression import Expr, symbol
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem, key_of
 from attn_cli.engine.registry import Registry
-from attn_cli.engine.steps import Recorder
+from attn_cli.engine.steps import GRADIENTS, Recorder, gradient_of
 from attn_cli.errors import InputError
 
 SCORES: Registry[Callable[[Named, Named, Problem, Recorder], Named]] = Registry("score function", "score")
@@ -164,3 +164,10 @@ def same_width(q: Named, k: Named, problem: Problem) -> None:
             "so that every query can be multiplied with every key",
             key=key,
         )
+
+
+def gradient_names() -> list[str]:
+    """Every step that a backward pass may have, in order; parameters of the score functions stand before X."""
+    parameters = [gradient_of(f"{entry.name}.{name}") for entry in SCORES.entries() for name in entry.parameters]
+    names = list(GRADIENTS)
+    return [*names[:-2], *parameters, *names[-2:]]

@@ -19,19 +19,12 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem
-from attn_cli.engine.scores import SCORES
-from attn_cli.engine.steps import GRADIENTS, Instead, Recorder, Trace, gradient_of, is_gradient, turned
+from attn_cli.engine.scores import gradient_names
+from attn_cli.engine.steps import Instead, Recorder, Trace, gradient_of, is_gradient, turned
 from attn_cli.errors import InputError
 
 SAME = 1e-12
 """Gradients with respect to the weights of one row that differ by no more than this, against the largest of them, are equal."""
-
-
-def gradient_names() -> list[str]:
-    """Every step that a backward pass may have, in order; parameters of the score functions stand before X."""
-    parameters = [gradient_of(f"{entry.name}.{name}") for entry in SCORES.entries() for name in entry.parameters]
-    names = list(GRADIENTS)
-    return [*names[:-2], *parameters, *names[-2:]]
 
 
 @op.quietly

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from attn_cli.engine.scores import gradient_names
 from attn_cli.engine.steps import STEPS as FORWARD
 from attn_cli.engine.steps import step_name
-from attn_cli.engine.training import gradient_names
 from attn_cli.names import canonical, did_you_mean
 
 STEPS = (*FORWARD, *gradient_names())

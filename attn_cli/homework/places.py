@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from attn_cli.engine.arrays import Array
+from attn_cli.engine.scores import gradient_names
 from attn_cli.engine.shapes import open_cells
 from attn_cli.engine.steps import STEPS, Step, Trace, gradient_of, turned
-from attn_cli.engine.training import gradient_names
 from attn_cli.errors import InputError
 from attn_cli.homework.claims import CLOSED, Answer, ArrayAnswer, unreadable
 from attn_cli.names import did_you_mean
