@@ -204,6 +204,8 @@ def without_batch(row: Key, array: Array) -> Array:
         many = f"is {shape_text(array.shape)}, a batch of {len(array)}"
         raise InputError(f"{many}; give each as a problem of its own, the first as {one}", key=row.name)
     for_all_heads = array.ndim == 4 and array.shape[1] == 1 and (row.minus_infinity or row.kind == "truths")
+    if array.shape[:2] == (1, 1) and array.ndim == 4 and not for_all_heads:  # which of the two is the batch, and are there heads?
+        raise InputError(f"is {shape_text(array.shape)}, expected {row.expected}; take the two axes of length one away", key=row.name)
     return np.asarray(array[0, 0] if for_all_heads else array[0])
 
 

@@ -148,7 +148,7 @@ def _named(tree: Pairs, value: Value, path: str, reading: Reading) -> dict[str, 
             raise twice(key, spelled[step], value.file)
         spelled[step] = key
         own = value._replace(node=node)
-        named = file_named(node, own, step, os.path.dirname(path), reading) if isinstance(node, Scalar) else None
+        named = file_named(node, own, os.path.dirname(path), reading) if isinstance(node, Scalar) else None
         found[step] = own if named is None else _from_file(named, own, step, reading)
     return found
 

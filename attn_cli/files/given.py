@@ -153,7 +153,7 @@ class Given:
         """The file that stands in a value's place, where the text is the name of one."""
         if value.option or not (holds_array(key) or KEYS.get(key, _NO_KEY).kind == "labels"):
             return None
-        return file_named(node, value, key, folder, self.reading)
+        return file_named(node, value, folder, self.reading)
 
     def _from_file(self, key: str, path: str, value: Value) -> Value:
         """What the file holds that was named after a key."""
@@ -206,7 +206,7 @@ def files_in(folder: str | Path) -> list[str]:
     return [name for name in names if not name.startswith((".", "~$")) and name.lower() not in _LITTER and not name.lower().endswith(".md")]
 
 
-def file_named(node: Scalar, value: Value, key: str, folder: str, reading: Reading) -> str | None:
+def file_named(node: Scalar, value: Value, folder: str, reading: Reading) -> str | None:
     """The path of the file that a text names; None where it names none. Raises InputError for a file that may not be read."""
     text = node.text.strip()
     if not text or "\n" in text or len(text) > 400 or text.startswith("[") or text in ("causal", "identity"):
@@ -217,13 +217,13 @@ def file_named(node: Scalar, value: Value, key: str, folder: str, reading: Readi
     try:
         path = reading.beside(folder, text)
     except InputError as error:
-        raise value._replace(node=node).error(error.message, key) from None
+        raise error.at(value._replace(node=node).place()) from None
     if known:
         return path
     if not os.path.lexists(path):
         return None
     kinds = f"{', '.join(MATRIX_SUFFIXES[:-1])} or {MATRIX_SUFFIXES[-1]}"
-    raise value._replace(node=node).error(f"names the file {text}, which is no matrix file; expected a {kinds} file", key)
+    raise InputError(f"names the file {text}, which is no matrix file; expected a {kinds} file", place=value._replace(node=node).place())
 
 
 def _is_numeric(text: str) -> bool:

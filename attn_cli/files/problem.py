@@ -20,7 +20,7 @@ from attn_cli.files.cells import is_empty, is_plain, number, show
 from attn_cli.files.given import gather, parameters
 from attn_cli.files.sources import Reading, shown
 from attn_cli.files.step_names import step_of, unknown_step
-from attn_cli.files.tree import Items, Pairs, Scalar, describe
+from attn_cli.files.tree import Items, Pairs, Scalar, depth, describe
 from attn_cli.files.values import Value, as_numbers, as_truths
 from attn_cli.names import did_you_mean, how_to_write
 
@@ -85,6 +85,7 @@ class _Builder:
     def __init__(self, values: Mapping[str, Value]):
         self.values = values
         self.written: dict[tuple[str, Cell], str] = {}
+        self.notes: list[Note] = []
         self.columns = "vectors" in values and self._word(KEYS["vectors"]) == "columns"
         self.of_kind: Mapping[str, Callable[[Key], Any]] = {
             "text": self._title,
@@ -111,6 +112,7 @@ class _Builder:
             raise self.values["weights_layout"].error(
                 "has no place beside vectors: columns, where W_Q is always stored as h·d_k × d_model; leave it out", "weights_layout"
             )
+        notes = [*notes, *self.notes]
         if "score" not in self.values:  # was it forgotten?
             notes = [*notes, *(Note("parameters_unused", {"name": name}) for name in fields["parameters"])]
         return Problem(**fields, written=self.written, notes=tuple(notes))
@@ -193,10 +195,12 @@ class _Builder:
 
     def _matrix(self, row: Key) -> Array:
         array, written = as_numbers(self.values[row.name], row)
-        return self._turned(row, array, written)
+        return self._turned(row, self.values[row.name], array, written)
 
-    def _turned(self, row: Key, array: Array, written: Mapping[Cell, str]) -> Array:
+    def _turned(self, row: Key, value: Value, array: Array, written: Mapping[Cell, str]) -> Array:
         """The array with one token a row, and its texts kept under the cells that it then has."""
+        if depth(value.node) > max(array.ndim, 2):
+            self.notes.append(Note("batch_dropped", {"name": row.name}))
         turn = self.columns and row.turns and array.ndim >= 2
         for cell, text in written.items():
             self.written[row.name, (*cell[:-2], cell[-1], cell[-2]) if turn else cell] = text
@@ -229,7 +233,7 @@ class _Builder:
                     row = row_of(key)
                     assert row is not None
                     array, written = as_numbers(self.values[key], row)
-                    found.setdefault(score, {})[name] = self._turned(row, array, written)
+                    found.setdefault(score, {})[name] = self._turned(row, self.values[key], array, written)
         return found
 
     # ---- mask
@@ -245,7 +249,7 @@ class _Builder:
             if key == "mask" and isinstance(value.node, Scalar):
                 fields["causal"] = self._causal(value)
             elif row.kind == "truths":
-                fields[part] = self._turned(row, as_truths(value, row._replace(name=key)), {})
+                fields[part] = self._turned(row, value, as_truths(value, row._replace(name=key)), {})
             elif row.kind == "truth":
                 fields[part] = self._truth(value, row)
             elif row.kind == "window":

@@ -119,6 +119,15 @@ def twice(key: Scalar, first: Scalar, file: str) -> InputError:
     )
 
 
+def depth(tree: Tree) -> int:
+    """How many lists stand inside each other, or how many axes an array has."""
+    if isinstance(tree, Grid):
+        return 2
+    if isinstance(tree, Items):
+        return 1 + (depth(tree.items[0]) if tree.items else 0)
+    return 0 if isinstance(tree, Scalar | Pairs) else int(tree.ndim)
+
+
 def describe(tree: Tree) -> str:
     """What stands in a place, as messages say it."""
     if isinstance(tree, Scalar):

@@ -59,9 +59,11 @@ class Value(NamedTuple):
         """An input error about this value; an option names itself, so the key is left out."""
         return InputError(message, key=None if self.option else key, cell=cell or None, place=self.place(cell))
 
-    def located(self, error: InputError) -> InputError:
-        """An error about this value with its place."""
-        return self.error(error.message, error.key or "", error.cell or ())
+    def located(self, error: InputError, axes: int = 0) -> InputError:
+        """An error about this value with its place. The value has so many `axes`; of more than its cells, the first are of length one."""
+        cell = error.cell or ()
+        place = self.place((0,) * (axes - len(cell)) + cell if cell and len(cell) > 1 else cell)
+        return InputError(error.message, key=None if self.option else error.key, cell=error.cell, place=place)
 
 
 def as_numbers(value: Value, row: Key) -> tuple[Array, Mapping[Cell, str]]:
@@ -69,7 +71,7 @@ def as_numbers(value: Value, row: Key) -> tuple[Array, Mapping[Cell, str]]:
     array, written = _whole(value.node), dict[Cell, str]()
     if array is None:
         array, written = _worked_out(value, row.name, _shape(value, row.name, row.axes))
-    elif isinstance(value.node, Items) and array.ndim not in row.axes:
+    elif isinstance(value.node, Items) and array.ndim not in row.axes and not array.ndim == max(row.axes) + 1 > 2:
         raise value.error(_wrong_axes(array.shape, row.axes), row.name)
     elif array.dtype.kind in "iuf":
         with np.errstate(over="ignore"):  # of a longer type; the infinity that remains is refused
@@ -77,9 +79,11 @@ def as_numbers(value: Value, row: Key) -> tuple[Array, Mapping[Cell, str]]:
     try:
         judged: Array = judge(row, array)
     except InputError as error:
-        raise value.located(error) from None
-    if judged.ndim < array.ndim:
+        raise value.located(error, array.ndim) from None
+    if judged.ndim == 1 < array.ndim:
         written = {(max(cell),): text for cell, text in written.items()}
+    elif judged.ndim < array.ndim:  # a batch axis of length one was dropped
+        written = {cell[array.ndim - judged.ndim :]: text for cell, text in written.items()}
     return judged, {cell: text for cell, text in written.items() if np.isfinite(judged[cell])}
 
 
@@ -154,7 +158,8 @@ def _shape(value: Value, key: str, axes: tuple[int, ...]) -> tuple[int, ...]:
         if not level.items:
             break
         level = level.items[0]
-    if len(shape) not in axes and not (axes == (1,) and len(shape) == 2 and 1 in shape):
+    batched = len(shape) == max(axes) + 1 > 2
+    if len(shape) not in axes and not batched and not (axes == (1,) and len(shape) == 2 and 1 in shape):
         if len(shape) == 1 and any(isinstance(item, Items) for item in node.items):
             odd = node.items[0]
             raise value.error(f"row 1 is {describe(odd)}, expected a list of numbers, as in the other rows", key, (0,))

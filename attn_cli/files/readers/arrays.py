@@ -32,6 +32,8 @@ _METHODS = {zipfile.ZIP_STORED: "", zipfile.ZIP_DEFLATED: "", zipfile.ZIP_BZIP2:
 """How members are packed; NumPy writes the first two, and only those unfold piece by piece."""
 _PIECE = 2**20
 """Bytes that are unpacked at a time; more only cost memory."""
+MOST_NAMED = 20
+"""Arrays that a message names; more do not help its reader."""
 _BROKEN = (
     ValueError,
     EOFError,
@@ -103,11 +105,11 @@ def _members(archive: zipfile.ZipFile, file: str) -> dict[str, zipfile.ZipInfo]:
         raise InputError(f"is a ZIP archive, but no NPZ{kind}; expected arrays as np.savez writes them", place=Place(file))
     if doubled := [name for name, count in Counter(names).items() if count > 1]:
         raise InputError(f"holds {doubled[0].removesuffix('.npy')} twice; keep one of the two", place=Place(file))
-    for info in archive.infolist():
-        if packing := _METHODS.get(info.compress_type, "a method that is not known here"):
-            name = info.filename.removesuffix(".npy")
-            mend = "save it with np.savez or np.savez_compressed"
-            raise InputError(f"is packed with {packing}, which NumPy does not write; {mend}", place=Place(f"{file}: {name}"))
+    packings = {_METHODS.get(info.compress_type, "a method that is not known here") for info in archive.infolist()} - {""}
+    if packings:
+        arrays = ", ".join(name.removesuffix(".npy") for name in names[:MOST_NAMED])
+        mend = "save it with np.savez or np.savez_compressed"
+        raise InputError(f"packs {arrays} with {min(packings)}, which NumPy does not write; {mend}", place=Place(file))
     return {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
 

@@ -1,7 +1,7 @@
 """CSV, as spreadsheets like it: a matrix with its labels, in full precision; of marks, a gradebook.
 
-One matrix stands alone, with an empty corner. Several follow one another, a blank line between them, and above each a
-line that names its step (and, with several heads, the head): `attn check` reads both.
+Every matrix has an empty corner, and above it a line that names its step (and, with several heads, the head); several follow one
+another, a blank line between them. `attn check` reads that as answers, and a single one can be read as a matrix again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
     tables = [(step, matrix) for step in shown_steps(trace, style) for matrix in step_matrices(step, trace, style)]
-    if len(tables) == 1:
-        return "".join(_table(tables[0][1]))
     return "\n".join("".join([line([step.name, *_which(step, matrix, trace)]), *_table(matrix)]) for step, matrix in tables)
 
 

@@ -82,4 +82,9 @@ def _key(name: str) -> str:
 def _text(told: str) -> str:
     """In double quotes; what YAML does not print is spelled out, as in JSON."""
     quoted = json.dumps(told, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
+    return "".join(c if c.isprintable() else _spelled(c) for c in quoted)
+
+
+def _spelled(sign: str) -> str:
+    """A sign as an escape of YAML's, which has no pairs of surrogates: one outside the basic plane has eight digits."""
+    return f"\\U{ord(sign):08x}" if ord(sign) > 0xFFFF else json.dumps(sign)[1:-1]
