@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from attn_cli.files.patterns import expand, identity, listed, walk
+from attn_cli.files.folders import holds_answers, is_problem_folder
+from attn_cli.files.patterns import expand, identity, walk
+from attn_cli.files.readers import KEY_SUFFIXES, is_called
 
-SUFFIXES = (".yaml", ".yml", ".json", ".npz")
-"""What counts as a problem when a folder is searched; a file that is named is one whatever it is called."""
-FOLDER_MARKS = {"x.csv", "q.csv", "scores.csv"}
-"""A folder with one of these is one problem, unless it holds problems that name them."""
 RECORD = ".attn-batch"
 """In a folder of results, the options they were made with. A result that is older than this file was made with others."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A problem, and the names its result may take: the first that no other result has."""
+class Candidate:
+    """What may be a problem, and the names its result may take: the first that no other result has."""
 
     path: str
     names: tuple[str, ...]
@@ -31,7 +28,9 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Found:
+    """The problems that some paths lead to, and what was passed over on the way."""
+
     problems: tuple[tuple[str, str], ...]
     """Each problem, in the order given, with the name of its result (without the format's suffix)."""
     missing: tuple[str, ...]
@@ -42,33 +41,38 @@ class Plan:
     """The `identity` of every problem."""
     results: tuple[str, ...] = ()
     """Results of earlier runs, which are no problems."""
+    answers: tuple[str, ...] = ()
+    """Somebody's answers, which are none either."""
 
 
-def plan(paths: Iterable[str], skip: Path | None = None) -> Plan:
+def find_problems(paths: Iterable[str], skip: Path | None = None) -> Found:
     """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
-    found: dict[object, Found] = {}
+    found: dict[object, Candidate] = {}
     links: dict[str, str] = {}
-    results: dict[str, None] = {}
+    results, answers = dict[str, None](), dict[str, None]()
     missing = []
     for text in paths:
         here = [each for match in expand(text) for each in _problems(match, skip)]
         results |= dict.fromkeys(each.path for each in here if each.is_result)
         here = [each for each in here if not each.is_result]
+        theirs = {each.path for each in here if not os.path.isdir(each.path) and holds_answers(each.path)}
+        answers |= dict.fromkeys(sorted(theirs))
         if not here:
             missing.append(text)
+        here = [each for each in here if each.path not in theirs]
         for each in here:
             first = found.setdefault(identity(each.path), each)
             if first is not each and os.path.abspath(first.path) != os.path.abspath(each.path):
                 links[each.path] = first.path
     problems = list(found.values())
     named = zip((each.path for each in problems), _distinct([each.names for each in problems]), strict=True)
-    return Plan(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(results))
+    return Found(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(results), tuple(answers))
 
 
-def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
+def _problems(path: Path, skip: Path | None) -> Iterator[Candidate]:
     """The problems at or below a path, and results of earlier runs, marked as such."""
     if not path.is_dir() or is_problem_folder(path):
-        yield Found(str(path), (_shown(path), _absolute(path)))
+        yield Candidate(str(path), (_shown(path), _absolute(path)))
         return
     own, absolute = path.resolve().name, _absolute(path)
     of_results: set[str] = set()
@@ -84,31 +88,12 @@ def _problems(path: Path, skip: Path | None) -> Iterator[Found]:
             if name in within or not _may_never_end(full):
                 relative = name if below == "." else f"{below}/{name}"
                 is_result = _is_result(full, name, beside, folder in of_results)
-                yield Found(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"), is_result)
-
-
-def is_problem_folder(path: Path) -> bool:
-    names = listed(path)
-    marks = [name for name in names if name.lower() in FOLDER_MARKS]
-    beside = [name for name in names if _counts(name) and Path(name).stem.lower() != "problem"]
-    return bool(marks) and not any(_mentions(path / name, marks) for name in beside)
-
-
-def _mentions(path: Path, names: list[str]) -> bool:
-    """Whether a text says `X: X.csv`."""
-    if path.suffix.lower() == ".npz" or _may_never_end(str(path)):
-        return False
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return False
-    value = b"|".join(re.escape(os.fsencode(name)) for name in names)
-    return re.search(rb"""(?m)^[^#\n]*:\s*["']?(?:%b)["']?\s*(?:[,}#]|$)""" % value, data) is not None
+                yield Candidate(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"), is_result)
 
 
 def _counts(name: str) -> bool:
     """Whether a file of a searched folder may be a problem."""
-    return name.lower().endswith(SUFFIXES) and not name.startswith(".")
+    return is_called(name, KEY_SUFFIXES) and not name.startswith(".")
 
 
 def _is_result(path: str, name: str, beside: frozenset[str], of_results: bool) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attn_cli.batch.executors import outcomes
-from attn_cli.batch.find import plan
+from attn_cli.batch.find import find_problems
 from attn_cli.batch.resume import Stamp, begin, options_of, stamp, tidy
 from attn_cli.batch.summary import SUMMARIES, closing_line, interrupted_line
 from attn_cli.batch.work import Job, Outcome, Task
@@ -18,7 +18,7 @@ from attn_cli.files.patterns import identity
 from attn_cli.files.save import refuse_hopeless, save
 
 if TYPE_CHECKING:
-    from attn_cli.batch.find import Plan
+    from attn_cli.batch.find import Found
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ def prepare(request: Request) -> Batch:
     """Find the problems and make the folder of results. Raises UsageError for what can never work."""
     _refuse_contradictions(request)
     output, suffix = request.output, request.suffix
-    found = plan(request.paths, skip=None if output is None else Path(output))
+    found = find_problems(request.paths, skip=None if output is None else Path(output))
     if not found.problems and not found.missing:
+        if found.answers:
+            raise UsageError(f"{found.answers[0]}: holds somebody's answers, expected a problem")
         raise UsageError("standard input names no path; expected one a line")
     if not found.problems or (found.missing and request.fail_fast):
         return Batch(request, found, [])
@@ -52,7 +54,7 @@ def prepare(request: Request) -> Batch:
     return _ready(request, found, tasks, [task.target for task in tasks if task.target])
 
 
-def _ready(request: Request, found: Plan, tasks: list[Task], results: list[str]) -> Batch:
+def _ready(request: Request, found: Found, tasks: list[Task], results: list[str]) -> Batch:
     """Everything that the run writes can be written, and nothing is in its way."""
     summary = [request.summary] if request.summary is not None else []
     _spare_problems(found, [*results, *summary])
@@ -84,7 +86,7 @@ class Batch:
     """A request that can be worked through."""
 
     request: Request
-    found: Plan
+    found: Found
     tasks: list[Task]
     """Empty where there is nothing to do."""
     before: dict[str, Stamp | None] = field(default_factory=dict)
@@ -147,7 +149,7 @@ def _known_steps(names: Iterable[str]) -> None:
             raise UsageError(f"no step {name!r}{did_you_mean(name, list(STEPS))}; there are {', '.join(STEPS)}")
 
 
-def _spare_problems(found: Plan, written: Sequence[str]) -> None:
+def _spare_problems(found: Found, written: Sequence[str]) -> None:
     """No result may take the place of a problem."""
     lost = [target for target in written if os.path.exists(target) and identity(target) in found.files]
     if lost:

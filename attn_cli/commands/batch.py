@@ -15,7 +15,7 @@ from attn_cli.commands.output import Progress, say
 from attn_cli.errors import UsageError, one_line
 
 if TYPE_CHECKING:
-    from attn_cli.batch.find import Plan
+    from attn_cli.batch.find import Found
     from attn_cli.batch.work import Outcome
 
 app = application()
@@ -119,7 +119,7 @@ def _format(name: str | None, output: str | None, check: bool) -> tuple[str | No
     raise UsageError(f"--format {name} needs a folder for its results: -o DIR (without one, json prints a line a problem)")
 
 
-def _tell_found(found: Plan) -> None:
+def _tell_found(found: Found) -> None:
     """What matches nothing, and what is passed over: nobody shall look for it in vain."""
     for path in found.missing:
         told = one_line(path) or "''"
@@ -127,6 +127,10 @@ def _tell_found(found: Plan) -> None:
     if found.results:
         more = f" and {len(found.results) - 1} more" if len(found.results) > 1 else ""
         print(f"note: left out as results of an earlier run: {one_line(found.results[0])}{more}", file=sys.stderr)
+    if found.answers:
+        more = f" and {len(found.answers) - MOST_NOTES} more" if len(found.answers) > MOST_NOTES else ""
+        told = ", ".join(map(one_line, found.answers[:MOST_NOTES]))
+        print(f"note: passed over as somebody's answers: {told}{more}", file=sys.stderr)
     for other, first in found.links[:MOST_NOTES]:
         print(f"note: {one_line(other)} is the same file as {one_line(first)}, which is done once", file=sys.stderr)
     if len(found.links) > MOST_NOTES:

@@ -48,7 +48,7 @@ def _read(handed_in: Sequence[Submission], files: FileOptions) -> Iterator[Answe
 
     for one in handed_in:
         try:
-            yield read_answers(one.path, **files._asdict())
+            yield read_answers(one.path, **files._asdict(), within=one.within)
         except (AttnError, OSError) as error:
             yield _failed(one.name, error)
 

@@ -14,7 +14,8 @@ from attn_cli.engine.steps import MAY_BE_MASKED
 from attn_cli.errors import InputError, Place
 from attn_cli.files import readers
 from attn_cli.files.cells import is_not_given
-from attn_cli.files.given import file_named, files_in
+from attn_cli.files.folders import files_in
+from attn_cli.files.given import file_named
 from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, is_called
 from attn_cli.files.sources import Reading, shown
 from attn_cli.files.step_names import STEPS, step_of, unknown_step

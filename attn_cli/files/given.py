@@ -11,18 +11,16 @@ import numpy as np
 from attn_cli.engine.problem import KEYS, MASK_PARTS, known_keys, row_of
 from attn_cli.errors import InputError, Place
 from attn_cli.files import readers
-from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, SETTINGS_SUFFIXES, Role, is_called
+from attn_cli.files.folders import files_in, is_problem_folder, is_settings
+from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, Role, is_called
 from attn_cli.files.sources import STDIN, Reading
 from attn_cli.files.step_names import STEPS
 from attn_cli.files.tree import Node, Pairs, Scalar, twice
 from attn_cli.files.values import Value
 from attn_cli.names import canonical, did_you_mean, unknown
 
-PROBLEM_MARKS = ("X", "Q", "scores")
-"""Where a folder has a matrix of one of these names, it is a problem."""
 MOST_TEXTS = 100_000
 """Labels, or cells of a setting, in an array of a binary file. Each becomes a text of its own: ten times as many take a second more."""
-_LITTER = ("thumbs.db", "desktop.ini")
 
 
 class Given:
@@ -183,27 +181,7 @@ def gather(source: str | None, matrices: Mapping[str, str], settings: Mapping[st
     return given
 
 
-# ---- folders and files
-
-
-def is_settings(name: str) -> bool:
-    """Whether a file of a folder holds its problem's settings."""
-    return Path(name).stem.lower() == "problem" and is_called(name, SETTINGS_SUFFIXES)
-
-
-def is_problem_folder(folder: str | Path) -> bool:
-    """Whether a folder is one problem: it holds X, Q or scores in a file of its own."""
-    return any(canonical(Path(name).stem, PROBLEM_MARKS) and is_called(name, MATRIX_SUFFIXES) for name in files_in(folder))
-
-
-def files_in(folder: str | Path) -> list[str]:
-    """The names of files in a folder that can mean something: hidden ones, notes in Markdown and desktop litter do not."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if not entry.is_dir())
-    except OSError as why:
-        raise InputError(f"cannot be read: {(why.strerror or 'unknown reason').lower()}", place=Place(str(folder))) from None
-    return [name for name in names if not name.startswith((".", "~$")) and name.lower() not in _LITTER and not name.lower().endswith(".md")]
+# ---- files
 
 
 def file_named(node: Scalar, value: Value, folder: str, reading: Reading) -> str | None:

@@ -22,6 +22,8 @@ class Submission(NamedTuple):
     name: str
     """Its path below what was given; never empty, and no other has it."""
     path: str
+    within: str | None = None
+    """The folder that it was found in; None where it was named itself."""
 
 
 def submissions(paths: Iterable[str], but: str | None = None) -> list[Submission]:
@@ -40,7 +42,7 @@ def submissions(paths: Iterable[str], but: str | None = None) -> list[Submission
         for given, path in here or [("", text)]:  # reading it will say what is wrong with one that is not there
             found.setdefault(os.path.abspath(path), (given, path))
     pairs = list(found.values())
-    return [Submission(name, path) for name, (_, path) in zip(_names(pairs), pairs, strict=True)]
+    return [Submission(name, path, given or None) for name, (given, path) in zip(_names(pairs), pairs, strict=True)]
 
 
 def _below(path: Path) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attn_cli.batch.find import _distinct, expand, plan
+from attn_cli.batch.find import _distinct, expand, find_problems
 from attn_cli.cli import main
 from attn_cli.render.formats import FORMATS, Format
 
@@ -31,7 +31,7 @@ def write(folder, *names, text=GOOD):
 
 
 def names(paths):
-    return [name for _, name in plan(paths).problems]
+    return [name for _, name in find_problems(paths).problems]
 
 
 def results(folder):
@@ -105,7 +105,7 @@ def test_names_stay_distinct_when_the_folders_names_are_alike_too(here):
 def test_results_of_an_earlier_run_are_no_problems(here):
     write(here, "hw/a.yaml", "hw/out/b.yaml.json")
     write(here, "hw/a.yaml.json", text="{}")
-    assert [name for _, name in plan(["hw"], skip=here / "hw" / "out").problems] == ["a.yaml"]
+    assert [name for _, name in find_problems(["hw"], skip=here / "hw" / "out").problems] == ["a.yaml"]
 
 
 def test_a_folder_of_results_below_one_that_is_searched_holds_no_problems(here, capsys):

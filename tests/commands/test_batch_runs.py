@@ -14,7 +14,7 @@ import pytest
 
 from attn_cli.batch import executors, pool
 from attn_cli.batch.executors import pieces
-from attn_cli.batch.find import plan
+from attn_cli.batch.find import find_problems
 from attn_cli.batch.resume import tidy
 from attn_cli.batch.work import Job, Outcome, Task, failed
 from attn_cli.cli import main
@@ -473,5 +473,5 @@ def test_a_missing_extra_is_one_line(here, capsys, monkeypatch):
 def test_a_batch_of_many_files_is_planned_in_linear_time(here):
     problems(here / "in", 3000)
     start = time.process_time()
-    assert len(plan(["in"]).problems) == 3000
+    assert len(find_problems(["in"]).problems) == 3000
     assert time.process_time() - start < 2

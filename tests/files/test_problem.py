@@ -7,7 +7,7 @@ import pytest
 
 from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError, UsageError
-from attn_cli.files.given import is_problem_folder
+from attn_cli.files.folders import is_problem_folder
 from attn_cli.files.problem import read_problem as load
 from attn_cli.files.values import Value
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.sources import STDIN, Reading, shown
-from attn_cli.files.values import Value
 
 if TYPE_CHECKING:
     from attn_cli.files.sources import Data
+    from attn_cli.files.values import Value
 
 Role = Literal["problem", "answers", "numbers", "truths", "labels"]
 """What a file is read for: keys with values, somebody's worked numbers, or one value: numbers, a mask, labels."""
