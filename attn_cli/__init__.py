@@ -81,7 +81,7 @@ def check(problem: Problem | Path | Mapping[str, Any], answers: Path | Mapping[s
     """
     from attn_cli.errors import InputError
     from attn_cli.files.answers import read_answers
-    from attn_cli.files.claims import claims
+    from attn_cli.files.claims import as_claims
     from attn_cli.files.mappings import answers_of
     from attn_cli.homework.marking import Marker
 
@@ -93,7 +93,7 @@ def check(problem: Problem | Path | Mapping[str, Any], answers: Path | Mapping[s
         raise located(error) from None
     path = _path(answers)
     handed_in = answers_of(answers) if path is None else read_answers(path)  # type: ignore[arg-type]  # what is no path is a mapping
-    return marker.mark(claims(handed_in.steps), path, handed_in.notes)
+    return marker.mark(as_claims(handed_in.steps), path, handed_in.notes)
 
 
 def _read(problem: Problem | Path | Mapping[str, Any]) -> tuple[Problem, Callable[[InputError], InputError]]:

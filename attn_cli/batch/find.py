@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from attn_cli.files.folders import holds_answers, is_problem_folder
 from attn_cli.files.patterns import expand, identity, walk
@@ -17,14 +18,17 @@ RECORD = ".attn-batch"
 """In a folder of results, the options they were made with. A result that is older than this file was made with others."""
 
 
+Kind = Literal["problem", "result", "answers"]
+"""What a file is: an earlier run wrote a result; neither that nor somebody's answers are a problem."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """What may be a problem, and the names its result may take: the first that no other result has."""
 
     path: str
     names: tuple[str, ...]
-    is_result: bool = False
-    """An earlier run wrote it, so it is none."""
+    kind: Kind = "problem"
 
 
 @dataclass(frozen=True)
@@ -39,56 +43,75 @@ class Found:
     """Other names of problems, each with the name under which it is done."""
     files: frozenset[object] = frozenset()
     """The `identity` of every problem."""
-    results: tuple[str, ...] = ()
-    """Results of earlier runs, which are no problems."""
-    answers: tuple[str, ...] = ()
-    """Somebody's answers, which are none either."""
+    passed_over: Mapping[str, Kind] = field(default_factory=dict)
+    """What is no problem, and why."""
+
+    @property
+    def results(self) -> list[str]:
+        """Results of earlier runs."""
+        return [path for path, kind in self.passed_over.items() if kind == "result"]
+
+    @property
+    def answers(self) -> list[str]:
+        """Somebody's answers."""
+        return [path for path, kind in self.passed_over.items() if kind == "answers"]
 
 
 def find_problems(paths: Iterable[str], skip: Path | None = None) -> Found:
     """Every problem that the paths lead to, each once. The folder `skip` (for results) is not searched."""
     found: dict[object, Candidate] = {}
     links: dict[str, str] = {}
-    results, answers = dict[str, None](), dict[str, None]()
+    passed_over = dict[str, Kind]()
     missing = []
     for text in paths:
-        here = [each for match in expand(text) for each in _problems(match, skip)]
-        results |= dict.fromkeys(each.path for each in here if each.is_result)
-        here = [each for each in here if not each.is_result]
-        theirs = {each.path for each in here if not os.path.isdir(each.path) and holds_answers(each.path)}
-        answers |= dict.fromkeys(sorted(theirs))
-        if not here:
+        here = [each for match in expand(text) for each in _candidates(match, skip)]
+        passed_over |= {each.path: each.kind for each in here if each.kind != "problem"}
+        if all(each.kind == "result" for each in here):
             missing.append(text)
-        here = [each for each in here if each.path not in theirs]
-        for each in here:
+        for each in (each for each in here if each.kind == "problem"):
             first = found.setdefault(identity(each.path), each)
             if first is not each and os.path.abspath(first.path) != os.path.abspath(each.path):
                 links[each.path] = first.path
     problems = list(found.values())
     named = zip((each.path for each in problems), _distinct([each.names for each in problems]), strict=True)
-    return Found(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), tuple(results), tuple(answers))
+    return Found(tuple(named), tuple(missing), tuple(links.items()), frozenset(found), passed_over)
 
 
-def _problems(path: Path, skip: Path | None) -> Iterator[Candidate]:
-    """The problems at or below a path, and results of earlier runs, marked as such."""
+def _candidates(path: Path, skip: Path | None) -> Iterator[Candidate]:
+    """What may be a problem at or below a path."""
     if not path.is_dir() or is_problem_folder(path):
-        yield Candidate(str(path), (_shown(path), _absolute(path)))
+        kind: Kind = "answers" if not path.is_dir() and holds_answers(path) else "problem"
+        yield Candidate(str(path), (_shown(path), _absolute(path)), kind)
         return
-    own, absolute = path.resolve().name, _absolute(path)
     of_results: set[str] = set()
     for folder, folders, files in walk(path):
         if (RECORD in files and folder != str(path)) or os.path.dirname(folder) in of_results:
             of_results.add(folder)
         within = [name for name in folders if is_problem_folder(Path(folder, name))]
         folders[:] = [name for name in folders if name not in within and (skip is None or not _same(Path(folder, name), skip))]
-        beside, below = frozenset(files), Path(folder).relative_to(path).as_posix()
         start = "" if folder == os.curdir else str(Path(folder))  # a.yaml rather than ./a.yaml
-        for name in sorted([*within, *(name for name in files if _counts(name))]):
-            full = os.path.join(start, name)
-            if name in within or not _may_never_end(full):
-                relative = name if below == "." else f"{below}/{name}"
-                is_result = _is_result(full, name, beside, folder in of_results)
-                yield Candidate(full, (relative, f"{own}/{relative}", f"{absolute}/{relative}"), is_result)
+        kinds = _kinds(start, files, folder in of_results) | dict.fromkeys(within, "problem")
+        for name in sorted(kinds):
+            yield Candidate(os.path.join(start, name), _names_below(path, Path(folder, name)), kinds[name])
+
+
+def _names_below(path: Path, file: Path) -> tuple[str, ...]:
+    """What a result may be called: the path below the folder that was given, with that folder's name, in full."""
+    relative = file.relative_to(path).as_posix()
+    return relative, f"{path.resolve().name}/{relative}", f"{_absolute(path)}/{relative}"
+
+
+def _kinds(folder: str, files: list[str], of_results: bool) -> dict[str, Kind]:
+    """What those files of a folder are that may be problems."""
+    paths = {name: os.path.join(folder, name) for name in files if _counts(name)}
+    return {name: _kind_of(path, name, frozenset(files), of_results) for name, path in paths.items() if not _may_never_end(path)}
+
+
+def _kind_of(path: str, name: str, beside: frozenset[str], of_results: bool) -> Kind:
+    """What a file of a searched folder is."""
+    if _is_result(path, name, beside, of_results):
+        return "result"
+    return "answers" if holds_answers(path) else "problem"
 
 
 def _counts(name: str) -> bool:

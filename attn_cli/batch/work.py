@@ -157,7 +157,7 @@ def _solved(job: Job, task: Task, loaded: Loaded) -> Outcome:
 
 
 def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
-    from attn_cli.files.claims import claims
+    from attn_cli.files.claims import as_claims
     from attn_cli.homework.marking import Marker
     from attn_cli.homework.report import tidy
     from attn_cli.render.data.csv import marks_of
@@ -168,7 +168,7 @@ def _marked(job: Job, task: Task, loaded: Loaded) -> Outcome:
         raise InputError("has no answers of its own to mark", place=Place(loaded.source))
     marker = Marker(loaded.problem)
     try:
-        report = marker.mark(claims(loaded.answers), task.path)
+        report = marker.mark(as_claims(loaded.answers), task.path)
     except InputError as error:
         raise error.at(Place(loaded.source)) from error
     line = None

@@ -66,14 +66,14 @@ def run(
 
     Mark worked numbers: what is right, where the first slip is, which slip it is, and what follows from it.
     """
-    from attn_cli.files.submissions import submissions
+    from attn_cli.files.submissions import find_submissions
     from attn_cli.homework.marking import Marker
     from attn_cli.homework.report import Failed, Report
     from attn_cli.render.formats import FORMATS
 
     output = target(output)
     look = Look(format, decimals, lang, standalone=standalone)
-    handed_in = submissions(answers or (), but=problem)
+    handed_in = find_submissions(answers or (), but=problem)
     form = _format(format, output, len(handed_in))
     loaded = load(problem, settings, Matrices(), files)
     if output is not None:

@@ -117,20 +117,20 @@ def _other(path: str, settings: Settings, reading: FileOptions) -> tuple[Loaded 
     """The second file as a problem; as numbers from elsewhere where it is none."""
     from attn_cli.engine.attention import solve
     from attn_cli.files.answers import read_answers
-    from attn_cli.files.claims import claims
+    from attn_cli.files.claims import as_claims
 
     try:
         other = load(path, settings, Matrices(), reading)
     except InputError as no_problem:
         try:
-            return None, claims(read_answers(path, **reading._asdict()).steps)
+            return None, as_claims(read_answers(path, **reading._asdict()).steps)
         except InputError:
             raise no_problem from None
     try:
         solve(other.problem)
     except InputError as misfit:
         try:
-            return None, claims(read_answers(path, **reading._asdict()).steps)
+            return None, as_claims(read_answers(path, **reading._asdict()).steps)
         except InputError:
             raise other.locate(misfit) from misfit
     return other, ()

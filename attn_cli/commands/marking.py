@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def own_answers(marker: Marker, loaded: Loaded) -> Report:
     """The problem's own answers, marked."""
-    from attn_cli.files.claims import claims
+    from attn_cli.files.claims import as_claims
 
     if not loaded.answers:
         raise InputError("has no answers of its own; name a file of answers after it", place=Place(loaded.source))
     try:
-        return marker.mark(claims(loaded.answers))
+        return marker.mark(as_claims(loaded.answers))
     except InputError as error:
         raise error.at(Place(loaded.source)) from error
 
@@ -36,9 +36,9 @@ def marked(marker: Marker, handed_in: Sequence[Submission], files: FileOptions) 
     progress = Progress(2 * len(handed_in))
     read = list(progress.of(_read(handed_in, files)))
     if len(read) > 1:
-        from attn_cli.files.claims import claims
+        from attn_cli.files.claims import as_claims
 
-        marker.ask_class([claims(answers.steps) for answers in read if not isinstance(answers, Failed)])
+        marker.ask_class([as_claims(answers.steps) for answers in read if not isinstance(answers, Failed)])
     reports = (_mark(marker, answers, one.name) for answers, one in zip(read, handed_in, strict=True))
     return list(progress.of(reports))
 
@@ -54,13 +54,13 @@ def _read(handed_in: Sequence[Submission], files: FileOptions) -> Iterator[Answe
 
 
 def _mark(marker: Marker, answers: Answers | Failed, name: str) -> Report | Failed:
-    from attn_cli.files.claims import claims
+    from attn_cli.files.claims import as_claims
     from attn_cli.homework.report import Failed
 
     if isinstance(answers, Failed):
         return answers
     try:
-        return marker.mark(claims(answers.steps), name, answers.notes)
+        return marker.mark(as_claims(answers.steps), name, answers.notes)
     except InputError as error:
         return _failed(name, error.at(Place(answers.source)))
 

@@ -287,16 +287,23 @@ def _fault(text: str, decimal: str = ".") -> _Fault | None:
         return _Fault(_signed(f"write it with plain characters, {folded}", decimal), True)
     if re.fullmatch(r"[+-]?[0-9]+ [0-9]+/[0-9]+", folded):
         return _Fault(f"a mixed number: write {_mixed(folded)}", True)
-    if any(c.isdigit() and not c.isascii() for c in text) and not any(c.isalpha() for c in text):
+    if _has_other_digits(text):
         return _Fault("write it with the plain digits 0 to 9", True)
-    if (
-        pointed != (likely := pointed.translate(_LOOKALIKES))
-        and _PLAIN.fullmatch(likely)
-        and (len(text) == 1 or any(c in "0123456789." for c in pointed))
-    ):
-        meant = "." in pointed[1:-1] and any(c in "0123456789" for c in pointed)
-        return _Fault(_signed(f"it holds a letter that looks like a digit: write {likely}", decimal), meant)
-    return None
+    return _lookalike(pointed, decimal)
+
+
+def _has_other_digits(text: str) -> bool:
+    """Whether a text without letters has digits of another script, or raised ones."""
+    return any(c.isdigit() and not c.isascii() for c in text) and not any(c.isalpha() for c in text)
+
+
+def _lookalike(text: str, decimal: str) -> _Fault | None:
+    """The fault of a number with a letter that looks like a digit; beside a decimal point no name was meant."""
+    likely = text.translate(_LOOKALIKES)
+    if likely == text or not _PLAIN.fullmatch(likely) or not (len(text) == 1 or re.search("[0-9.]", text)):
+        return None
+    meant = "." in text[1:-1] and re.search("[0-9]", text) is not None
+    return _Fault(_signed(f"it holds a letter that looks like a digit: write {likely}", decimal), meant)
 
 
 def _signed(hint: str, decimal: str) -> str:

@@ -12,8 +12,8 @@ from attn_cli.engine.problem import KEYS, MASK_PARTS, known_keys, row_of
 from attn_cli.errors import InputError, Place
 from attn_cli.files import readers
 from attn_cli.files.folders import files_in, is_problem_folder, is_settings
-from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, Role, is_called
-from attn_cli.files.sources import STDIN, Reading
+from attn_cli.files.readers import KEY_SUFFIXES, MATRIX_SUFFIXES, is_called
+from attn_cli.files.sources import STDIN, Reading, Role
 from attn_cli.files.step_names import STEPS
 from attn_cli.files.tree import Node, Pairs, Scalar, twice
 from attn_cli.files.values import Value

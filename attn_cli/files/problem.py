@@ -296,22 +296,19 @@ class _Builder:
         """Labels as given; else those that the files of the matrices carry."""
         found = {key: self._labels(key) for key, row in KEYS.items() if row.kind == "labels" and key in self.values}
         if "tokens" not in found and "query_tokens" not in found:
-            carried = self._carried("X") or self._carried("Q")
-            if carried and "X" in self.values and "key_tokens" not in found:
-                found["tokens"] = carried
-            elif carried or (carried := self._carried("scores")):
-                found["query_tokens"] = carried
-        if "key_tokens" not in found:
-            carried = self._carried("context") or self._carried("K") or self._carried("V") or self._carried("scores", across=True)
-            if carried:
-                found["key_tokens"] = carried
+            of_inputs = self._carried("X", "Q")
+            if of_inputs and "X" in self.values and "key_tokens" not in found:
+                found["tokens"] = of_inputs
+            elif of_queries := of_inputs or self._carried("scores"):
+                found["query_tokens"] = of_queries
+        if "key_tokens" not in found and (of_keys := self._carried("context", "K", "V") or self._carried("scores", across=True)):
+            found["key_tokens"] = of_keys
         return found
 
-    def _carried(self, key: str, *, across: bool = False) -> tuple[str, ...] | None:
-        value = self.values.get(key)
-        if value is None:
-            return None
-        return value.header if across != self.columns else value.labels
+    def _carried(self, *keys: str, across: bool = False) -> tuple[str, ...] | None:
+        """The labels of tokens that the file of the first of these carries."""
+        values = [self.values[key] for key in keys if key in self.values]
+        return next((labels for value in values if (labels := value.header if across != self.columns else value.labels)), None)
 
     def _labels(self, key: str) -> tuple[str, ...]:
         value, node = self.values[key], self.values[key].node

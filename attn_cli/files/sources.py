@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from attn_cli.errors import InputError, Place, UsageError
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Data = bytes | mmap
 
+Role = Literal["problem", "answers", "numbers", "truths", "labels"]
+"""What a file is read for: keys with values, somebody's worked numbers, or one value: numbers, a mask, labels."""
 STDIN = "-"
 _STDIN_NAMES = (STDIN, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _MAPPED = (".npy", ".npz")

@@ -26,7 +26,7 @@ class Submission(NamedTuple):
     """The folder that it was found in; None where it was named itself."""
 
 
-def submissions(paths: Iterable[str], but: str | None = None) -> list[Submission]:
+def find_submissions(paths: Iterable[str], but: str | None = None) -> list[Submission]:
     """Every submission that files, folders and patterns lead to, each once; `but` is the problem, which is none.
 
     A folder whose files are named after steps is one submission; of any other folder, each file or folder in it is one.
@@ -37,12 +37,17 @@ def submissions(paths: Iterable[str], but: str | None = None) -> list[Submission
     for text in paths:
         here = [each for match in expand(text) for each in _below(match)]
         here = [each for each in here if identity(each[1]) != problem or each[1] == text]
-        if not here and (Path(text).is_dir() or is_pattern(text)):
-            raise UsageError(f"{one_line(text)}: {'holds no submission' if Path(text).is_dir() else 'matches no file'}")
-        for given, path in here or [("", text)]:  # reading it will say what is wrong with one that is not there
+        for given, path in here or _itself(text):
             found.setdefault(os.path.abspath(path), (given, path))
     pairs = list(found.values())
     return [Submission(name, path, given or None) for name, (given, path) in zip(_names(pairs), pairs, strict=True)]
+
+
+def _itself(text: str) -> list[tuple[str, str]]:
+    """A path that is not there: reading it will say what is wrong with it."""
+    if Path(text).is_dir() or is_pattern(text):
+        raise UsageError(f"{one_line(text)}: {'holds no submission' if Path(text).is_dir() else 'matches no file'}")
+    return [("", text)]
 
 
 def _below(path: Path) -> Iterator[tuple[str, str]]:

@@ -40,12 +40,7 @@ class Value(NamedTuple):
         node = self.node
         if self.option or isinstance(node, np.ndarray):
             return Place(self.file)
-        if len(cell) == 1 and isinstance(node, Items) and (rows := [row for row in node.items if isinstance(row, Items)]) == node.items:
-            if len(rows) == 1:  # a vector written as one row
-                cell = (0, *cell)
-            elif all(len(row.items) == 1 for row in rows):  # or as one column
-                cell = (*cell, 0)
-        for index in cell:
+        for index in _of_vector(cell, node) if len(cell) == 1 else cell:
             if not isinstance(node, Items) or index >= len(node.items):
                 break
             node = node.items[index]
@@ -64,6 +59,17 @@ class Value(NamedTuple):
         cell = error.cell or ()
         place = self.place((0,) * (axes - len(cell)) + cell if cell and len(cell) > 1 else cell)
         return InputError(error.message, key=None if self.option else error.key, cell=error.cell, place=place)
+
+
+def _of_vector(cell: Cell, node: Node) -> Cell:
+    """A cell of a vector as it stands in lists of lists, where the vector is written as one row or one column."""
+    rows = node.items if isinstance(node, Items) else []
+    lengths = [len(row.items) for row in rows if isinstance(row, Items)]
+    if not rows or len(lengths) < len(rows):
+        return cell
+    if len(rows) == 1:
+        return (0, *cell)
+    return (*cell, 0) if set(lengths) == {1} else cell
 
 
 def as_numbers(value: Value, row: Key) -> tuple[Array, Mapping[Cell, str]]:
@@ -151,13 +157,7 @@ def _shape(value: Value, key: str, axes: tuple[int, ...]) -> tuple[int, ...]:
         if not node.quoted and describe(node) == "nothing":
             raise value.error(f"found nothing, expected {_wanted(axes)}; leave the key out if it is not given", key)
         raise value.error(f"found {show(node.text)}, expected {_wanted(axes)}{_pasted(node)}", key)
-    shape: list[int] = []
-    level: Node = node
-    while isinstance(level, Items):
-        shape.append(len(level.items))
-        if not level.items:
-            break
-        level = level.items[0]
+    shape = _first_lengths(node)
     batched = len(shape) == max(axes) + 1 > 2
     if len(shape) not in axes and not batched and not (axes == (1,) and len(shape) == 2 and 1 in shape):
         if len(shape) == 1 and any(isinstance(item, Items) for item in node.items):
@@ -165,6 +165,17 @@ def _shape(value: Value, key: str, axes: tuple[int, ...]) -> tuple[int, ...]:
             raise value.error(f"row 1 is {describe(odd)}, expected a list of numbers, as in the other rows", key, (0,))
         raise value.error(_wrong_axes(tuple(shape), axes), key)
     return tuple(shape)
+
+
+def _first_lengths(node: Node) -> list[int]:
+    """How long the first list of each level is."""
+    shape = list[int]()
+    while isinstance(node, Items):
+        shape.append(len(node.items))
+        if not node.items:
+            break
+        node = node.items[0]
+    return shape
 
 
 def _wrong_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> str:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from attn_cli.files.answers import read_answers
-from attn_cli.files.claims import claims
+from attn_cli.files.claims import as_claims
 from attn_cli.files.problem import read_problem as load
 from attn_cli.homework.marking import Marker
 
@@ -22,7 +22,7 @@ def listed(value):
 def test_a_published_example_is_judged_as_its_case_says(name):
     case = yaml.safe_load((FOLDER / name / "case.yaml").read_text(encoding="utf-8"))
     marker = Marker(load(str(FOLDER / name / "problem.yaml")).problem, case.get("tol"))
-    report = marker.mark(claims(read_answers(str(FOLDER / name / "answers.yaml")).steps))
+    report = marker.mark(as_claims(read_answers(str(FOLDER / name / "answers.yaml")).steps))
     for step, truth in case["truth"].items():
         assert np.allclose(marker.truth[step], truth, rtol=0, atol=1e-6 * np.abs(truth).max())
     found = {step.name: step for step in report.steps}

@@ -21,7 +21,7 @@ from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.steps import Trace
 from attn_cli.files.answers import read_answers
-from attn_cli.files.claims import claims
+from attn_cli.files.claims import as_claims
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.style import Style
 
@@ -275,7 +275,7 @@ def test_a_result_reads_back_as_answers(trace: Trace, form: str, detail: Any, tm
     path = tmp_path / f"result.{form}"
     path.write_bytes(result if isinstance(result, bytes) else result.encode())
     shown = [step for step in trace if detail == "trace" or not step.kind.detail]
-    answers = {answer.name: answer for answer in claims(read_answers(str(path)).steps)}
+    answers = {answer.name: answer for answer in as_claims(read_answers(str(path)).steps)}
     assert list(answers) == [step.name for step in shown]
     for step in shown:
         assert answers[step.name].shape == step.value.shape
@@ -289,7 +289,7 @@ def test_a_csv_that_a_spreadsheet_saved_reads_back(tmp_path: Path) -> None:
     wide = max(map(len, rows))
     path = tmp_path / "result.csv"
     path.write_text("\n".join(";".join(cell.replace(".", ",") for cell in [*row, *[""] * (wide - len(row))]) for row in rows), "utf-8-sig")
-    answers = {answer.name: answer for answer in claims(read_answers(str(path)).steps)}
+    answers = {answer.name: answer for answer in as_claims(read_answers(str(path)).steps)}
     np.testing.assert_array_equal(answers["weights"].value.reshape(2, 3, 3), textbook(heads=2, W_O=np.eye(4))["weights"])
 
 

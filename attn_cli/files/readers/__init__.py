@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attn_cli.errors import InputError, Place
-from attn_cli.files.sources import STDIN, Reading, shown
+from attn_cli.files.sources import STDIN, Reading, Role, shown
 
 if TYPE_CHECKING:
     from attn_cli.files.sources import Data
     from attn_cli.files.values import Value
-
-Role = Literal["problem", "answers", "numbers", "truths", "labels"]
-"""What a file is read for: keys with values, somebody's worked numbers, or one value: numbers, a mask, labels."""
 
 
 class Reader(NamedTuple):

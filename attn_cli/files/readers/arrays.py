@@ -15,12 +15,11 @@ import numpy as np
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.large.memory import budget, size_text
 from attn_cli.errors import InputError, Place
-from attn_cli.files.sources import Reading
+from attn_cli.files.sources import Reading, Role
 from attn_cli.files.tree import Items, Node, Pairs, Scalar
 from attn_cli.files.values import Value
 
 if TYPE_CHECKING:
-    from attn_cli.files.readers import Role
     from attn_cli.files.sources import Data
 
 ZIP_MAGIC = b"PK"

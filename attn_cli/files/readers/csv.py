@@ -14,12 +14,11 @@ from attn_cli.files.readers.csv_cells import split
 from attn_cli.files.readers.csv_meaning import NO_TEXT, Layout, Row, Table, table_of
 from attn_cli.files.readers.csv_results import tables
 from attn_cli.files.readers.grids import LARGE, from_lines, lines_of
-from attn_cli.files.sources import Reading, decode
+from attn_cli.files.sources import Reading, Role, decode
 from attn_cli.files.tree import Items, Node
 from attn_cli.files.values import Value
 
 if TYPE_CHECKING:
-    from attn_cli.files.readers import Role
     from attn_cli.files.sources import Data
 
 SEPARATORS: Mapping[str, str] = {";": "semicolons", "\t": "tabs", ",": "commas", " ": "blanks"}

@@ -61,41 +61,60 @@ class Layout(NamedTuple):
 
 def table_of(rows: list[Row], layout: Layout, notes: list[Note]) -> Table:
     """The matrix in the rows of a file, what names its rows and columns, and a note for each decision."""
-    file = layout.file
     if not layout.answers:  # there, what is empty is not given
-        rows, trailing = _without_trailing_column(rows, file, layout.is_number)
-        if trailing:
-            notes.append(Note("csv_trailing_column", {"file": file}))
+        if trailing := _has_trailing_column(rows, layout):
+            notes.append(Note("csv_trailing_column", {"file": layout.file}))
+            rows = [row[:trailing] for row in rows]
         _refuse_damaged(rows, layout)
     if layout.decimal == ",":
-        _check_one_decimal_sign(rows, file, layout.is_number)
-    first, corner = rows[0], _corner(rows, layout)
-    labels = _labels(rows, layout, corner)
-    short = labels is not None and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(first) + 1}
-    header: tuple[str, ...] | None
-    if short and all(layout.is_text(cell) for cell in first):  # nothing stands above the row names: R and pandas print so
-        header, rows, kept = tuple(cell.text for cell in first), [row[1:] for row in rows[1:]], False
-    else:
-        rows = rows if labels is None else [row[1:] for row in rows]
-        if labels is not None:
-            _refuse_title(rows, first, layout)
-        header, rows, kept = _header(rows, layout, corner)
-    if labels is not None:
-        labels = labels[1:] if header is not None else labels
-        notes.append(Note("csv_labels", {"file": file, "labels": labels}))
-    if header is not None:
-        notes.append(Note("csv_header", {"file": file, "header": header}))
-    if kept:
-        notes.append(Note("csv_first_row_kept", {"file": file}))
+        _check_one_decimal_sign(rows, layout)
+    first = rows[0]
+    labels, header, rows = _named(rows, layout, notes)
     if not rows or not any(rows):
         taken = " and ".join(what for what, found in (("first column as labels", labels), ("first row as a header", header)) if found)
         read_as = f" beside its {taken}" if taken else ""
-        raise InputError(f"holds no numbers{read_as}; expected one row of numbers a line, such as 1,0.5", place=Place(file))
-    _check_lengths(rows, layout)
+        raise InputError(f"holds no numbers{read_as}; expected one row of numbers a line, such as 1,0.5", place=Place(layout.file))
+    if not layout.answers:
+        _check_lengths(rows, layout)
     if header is not None:
         _check_header(header, first[0].line, rows, layout)
-    items: list[Node] = [Items(list(row), row[0].line, row[0].column) for row in rows]
-    return Table(Items(items, rows[0][0].line, 1), labels, header, tuple(notes), layout.decimal)
+    items: list[Node] = [Items(list(row), row[0].line, row[0].column) for row in rows if row]
+    return Table(Items(items, first[0].line if header is None else rows[0][0].line, 1), labels, header, tuple(notes), layout.decimal)
+
+
+_Names = tuple[str, ...] | None
+
+
+def _named(rows: list[Row], layout: Layout, notes: list[Note]) -> tuple[_Names, _Names, list[Row]]:
+    """The labels of the rows, the header, and the rows without them."""
+    first, corner = rows[0], _corner(rows, layout)
+    labels = _labels(rows, layout, corner)
+    header: _Names
+    if labels is not None and _lacks_corner(rows) and all(map(layout.is_text, first)):
+        header, rows = _texts(first), [row[1:] for row in rows[1:]]
+    else:
+        if labels is not None:
+            rows = [row[1:] for row in rows]
+            _refuse_title(rows, first, layout)
+        header = _header(rows, layout, corner)
+        if header is None and _is_counted(rows, layout):
+            notes.append(Note("csv_first_row_kept", {"file": layout.file}))
+        rows = rows if header is None else rows[1:]
+    if labels is not None:
+        labels = labels if header is None else labels[1:]
+        notes.append(Note("csv_labels", {"file": layout.file, "labels": labels}))
+    if header is not None:
+        notes.append(Note("csv_header", {"file": layout.file, "header": header}))
+    return labels, header, rows
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    return tuple(cell.text for cell in row)
+
+
+def _lacks_corner(rows: Sequence[Row]) -> bool:
+    """Whether nothing stands above the first column: R and pandas print a table with the names of its rows so."""
+    return len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}
 
 
 def _refuse_damaged(rows: Sequence[Row], layout: Layout) -> None:
@@ -140,28 +159,29 @@ def _labels(rows: Sequence[Row], layout: Layout, corner: bool) -> tuple[str, ...
     return tuple(cell.text for cell in column)
 
 
-def _header(rows: list[Row], layout: Layout, corner: bool) -> tuple[tuple[str, ...] | None, list[Row], bool]:
-    """The first row if it names the columns, the rest, and whether a row 0, 1, 2, … was kept as data."""
+def _header(rows: Sequence[Row], layout: Layout, corner: bool) -> tuple[str, ...] | None:
+    """The first row, if it names the columns."""
     first = rows[0]
     texts = [cell for cell in first if layout.is_text(cell)]
     if corner:
-        return tuple(cell.text for cell in first), rows[1:], False
-    if not texts:
-        return None, rows, len(first) >= 3 and len(rows) > 1 and _counts(first)
-    if layout.answers and all(layout.damaged(cell) is not None for cell in texts):
-        return None, rows, False
+        return _texts(first)
+    if not texts or (layout.answers and all(layout.damaged(cell) is not None for cell in texts)):
+        return None
     if not any(layout.is_number(cell.text) for cell in first):
-        return tuple(cell.text for cell in first), rows[1:], False
-    if layout.answers:
-        return None, rows, False  # a cell that cannot be read is one that is wrong
+        return _texts(first)
     odd = next((cell for cell in texts if not _hint(cell, layout)), None)
-    if odd is None:
-        return None, rows, False
+    if odd is None or layout.answers:  # where a cell that cannot be read is one that is wrong
+        return None
     raise InputError(
         f"found {show(odd.text)} beside numbers in the first row; a header holds no numbers, and a row of data nothing else: "
         "mend the cell, or name every column",
         place=Place(layout.file, odd.line, odd.column),
     )
+
+
+def _is_counted(rows: Sequence[Row], layout: Layout) -> bool:
+    """Whether the first row is 0, 1, 2, …, as a header that pandas made up."""
+    return len(rows[0]) >= 3 and len(rows) > 1 and _counts(rows[0])
 
 
 def _hint(cell: Scalar, layout: Layout) -> bool:
@@ -170,38 +190,38 @@ def _hint(cell: Scalar, layout: Layout) -> bool:
     return isinstance(found, NoNumber) and found.hinted
 
 
-def _without_trailing_column(rows: list[Row], file: str, is_number: Callable[[str], bool]) -> tuple[list[Row], bool]:
-    """Take an empty last column off. The first row, if it is a header, may lack the separator at its end."""
+def _has_trailing_column(rows: Sequence[Row], layout: Layout) -> int:
+    """Where an empty last column begins; 0 where there is none. A header may lack the separator at its end."""
     width = max(len(row) for row in rows)
     if width == 1:
-        return rows, False
-    full = [len(row) == width and not row[-1].text and not row[-1].quoted for row in rows]
-    short_header = len(rows) > 1 and len(rows[0]) == width - 1 and not any(is_number(cell.text) for cell in rows[0])
-    if all(full[1:]) and (full[0] or short_header):
-        return [row[: width - 1] for row in rows], True
-    for row, empty in zip(rows, full, strict=True):
-        if empty and any(len(other) < width for other in rows):
-            raise InputError(
-                f"this row ends with a separator and so has an empty cell {width}, others do not; take the separator away or fill the cell",
-                place=Place(file, row[0].line, row[-1].column),
-            )
-    return rows, False
+        return 0
+    empty = [len(row) == width and not row[-1].text and not row[-1].quoted for row in rows]
+    short_header = len(rows) > 1 and len(rows[0]) == width - 1 and not any(layout.is_number(cell.text) for cell in rows[0])
+    if all(empty[1:]) and (empty[0] or short_header):
+        return width - 1
+    if any(empty) and min(map(len, rows)) < width:
+        row = rows[empty.index(True)]
+        raise InputError(
+            f"this row ends with a separator and so has an empty cell {width}, others do not; take the separator away or fill the cell",
+            place=Place(layout.file, row[0].line, row[-1].column),
+        )
+    return 0
 
 
-def _check_one_decimal_sign(rows: list[Row], file: str, is_number: Callable[[str], bool]) -> None:
+def _check_one_decimal_sign(rows: Sequence[Row], layout: Layout) -> None:
     """1,234 beside 2.5 may be a thousand or a decimal: nobody can tell, so nobody guesses."""
     signs: dict[str, Scalar] = {}
     for row in rows:
         for cell in row:
             for sign in ",.":
-                if sign in cell.text and sign not in signs and is_number(cell.text):
+                if sign in cell.text and sign not in signs and layout.is_number(cell.text):
                     signs[sign] = cell
         if len(signs) == 2:
             comma, point = signs[","], signs["."]
             raise InputError(
                 f"found {show(comma.text)} beside {show(point.text)} (line {point.line}); "
                 "expected one decimal sign in the whole file, the comma or the point",
-                place=Place(file, comma.line, comma.column),
+                place=Place(layout.file, comma.line, comma.column),
             )
 
 

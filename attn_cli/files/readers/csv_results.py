@@ -15,11 +15,8 @@ from attn_cli.files.tree import Items, Node, Pairs, Scalar
 
 def tables(text: str, file: str, sign: str) -> tuple[Pairs, str] | None:
     """The tables by step, and their decimal sign; None for any other CSV."""
-    lines = text.lstrip().split("\n", 2)
-    if len(lines) < 3 or lines[1][:1] not in (",", ";", "\t") or not lines[1]:
-        return None
-    separator = lines[1][0]
-    if step_of(lines[0].split(separator)[0].strip('" ')) is None:
+    separator = _separator(text.lstrip().split("\n", 2))
+    if not separator:
         return None
     rows = [row for row in split(text, separator, file) if any(cell.text for cell in row)]
     heads = [i for i in range(len(rows) - 1) if _names_table(rows[i], rows[i + 1])]
@@ -27,24 +24,42 @@ def tables(text: str, file: str, sign: str) -> tuple[Pairs, str] | None:
     group = ""
     for first, end in zip(heads, [*heads[1:], len(rows)], strict=True):
         name, *which = [cell for cell in rows[first] if cell.text]
-        width = max((k for k, cell in enumerate(rows[first + 1]) if cell.text), default=0) + 1
-        items: list[Node] = [Items(list(row[1:width]), row[0].line, row[0].column) for row in rows[first + 2 : end]]
-        if step_of(name.text) == "row_sums":  # a number a row, not a row of one
-            items = [cell for row in items if isinstance(row, Items) for cell in row.items]
-        table = Items(items, name.line, name.column)
+        table = _table(name, rows[first + 1], rows[first + 2 : end])
         if not which:
             found[name.text] = name, table
             continue
         _, outer = found.setdefault(name.text, (name, Items([], name.line, name.column)))
-        if len(which) > 1:  # a head of its own
-            if not outer.items or which[0].text != group:
-                outer.items.append(Items([], name.line, name.column))
-            inner = outer.items[-1]
-            assert isinstance(inner, Items)
-            outer = inner
+        if len(which) > 1:  # the query of a head
+            outer = _of_group(outer, name, new=which[0].text != group)
         group = which[0].text if len(which) > 1 else ""
         outer.items.append(table)
     return Pairs(list(found.values()), 1, 1), sign if separator == "," else ","
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """What separates the cells, where the first line names a step and the next begins with an empty corner; else nothing."""
+    separator = lines[1][:1] if len(lines) == 3 else ""
+    if separator not in (",", ";", "\t") or step_of(lines[0].split(separator or None)[0].strip('" ')) is None:
+        return ""
+    return separator
+
+
+def _table(name: Scalar, header: Sequence[Scalar], rows: Sequence[Sequence[Scalar]]) -> Items:
+    """The numbers of a table without its labels, as far as its header goes."""
+    width = max((k for k, cell in enumerate(header) if cell.text), default=0) + 1
+    items: list[Node] = [Items(list(row[1:width]), row[0].line, row[0].column) for row in rows]
+    if step_of(name.text) == "row_sums":  # a number a row, not a row of one
+        items = [cell for row in items if isinstance(row, Items) for cell in row.items]
+    return Items(items, name.line, name.column)
+
+
+def _of_group(outer: Items, name: Scalar, new: bool) -> Items:
+    """The list of the tables of one head, the last one of a step."""
+    if new or not outer.items:
+        outer.items.append(Items([], name.line, name.column))
+    inner = outer.items[-1]
+    assert isinstance(inner, Items)
+    return inner
 
 
 def _names_table(row: Sequence[Scalar], header: Sequence[Scalar]) -> bool:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import is_plain, show
 from attn_cli.files.readers.grids import CELLS, LARGE, held
-from attn_cli.files.sources import Reading, decode
+from attn_cli.files.sources import Reading, Role, decode
 from attn_cli.files.tree import MAX_DEPTH, Grid, Items, Node, Pairs, Scalar, checked
 from attn_cli.files.values import Value
 
 if TYPE_CHECKING:
-    from attn_cli.files.readers import Role
     from attn_cli.files.sources import Data
 
 _BLANK = re.compile(r"[ \t\n]*")

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.readers.grids import LARGE, dashed, flow
-from attn_cli.files.sources import Reading, decode
+from attn_cli.files.sources import Reading, Role, decode
 from attn_cli.files.tree import Items, Node, Pairs, Scalar
 from attn_cli.files.values import Value
 
 if TYPE_CHECKING:
-    from attn_cli.files.readers import Role
     from attn_cli.files.sources import Data
 
 _DEEPEST = 8
