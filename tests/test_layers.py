@@ -85,20 +85,8 @@ ALLOWED: dict[str, str] = {}
 """Functions that keep more in one piece, and why."""
 
 TO_MEND = {
-    "attn_cli.files.readers",
-    "attn_cli.files.readers.json",
-    "attn_cli.batch.find._problems",
     "attn_cli.batch.work",
-    "attn_cli.files.cells._fault",
-    "attn_cli.files.claims",
-    "attn_cli.files.problem._Builder._tokens",
-    "attn_cli.files.readers.csv_meaning._header",
-    "attn_cli.files.readers.csv_meaning._without_trailing_column",
-    "attn_cli.files.readers.csv_meaning.table_of",
-    "attn_cli.files.readers.csv_results.tables",
     "attn_cli.files.save",
-    "attn_cli.files.submissions",
-    "attn_cli.files.values.Value.place",
     "attn_cli.homework.arrays._plain_value",
     "attn_cli.homework.forgiven.rounded_constants",
     "attn_cli.homework.marking.Marker._steps",

@@ -80,8 +80,7 @@ def find_problems(paths: Iterable[str], skip: Path | None = None) -> Found:
 def _candidates(path: Path, skip: Path | None) -> Iterator[Candidate]:
     """What may be a problem at or below a path."""
     if not path.is_dir() or is_problem_folder(path):
-        kind: Kind = "answers" if not path.is_dir() and holds_answers(path) else "problem"
-        yield Candidate(str(path), (_shown(path), _absolute(path)), kind)
+        yield Candidate(str(path), (_shown(path), _absolute(path)), _kind_of_given(path))
         return
     of_results: set[str] = set()
     for folder, folders, files in walk(path):
@@ -99,6 +98,10 @@ def _names_below(path: Path, file: Path) -> tuple[str, ...]:
     """What a result may be called: the path below the folder that was given, with that folder's name, in full."""
     relative = file.relative_to(path).as_posix()
     return relative, f"{path.resolve().name}/{relative}", f"{_absolute(path)}/{relative}"
+
+
+def _kind_of_given(path: Path) -> Kind:
+    return "answers" if not path.is_dir() and holds_answers(path) else "problem"
 
 
 def _kinds(folder: str, files: list[str], of_results: bool) -> dict[str, Kind]:
