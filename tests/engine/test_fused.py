@@ -25,7 +25,7 @@ N, M, D, D_V = 11, 13, 4, 3
 def tiling(request, monkeypatch):
     """Problems of a test's size as one batched block, or cut into many blocks and tiles as big ones are."""
     if request.param == "many blocks":
-        cut_small(monkeypatch, ROWS=4, KEYS=5, HIDDEN=30, WHOLE=30)
+        cut_small(monkeypatch, ROWS=4, TILE=5, HIDDEN=30, WHOLE=30)
 
 
 def cut_small(monkeypatch, **sizes):
@@ -61,7 +61,7 @@ def test_every_problem_has_the_output_of_its_worked_steps(problem, solved, kinds
         for kind in kinds[(turn + seed) % 4 :: 4]:
             actual = solve_long(problem(score, mode, kind, heads, seed))["output"]
             np.testing.assert_allclose(actual, solved(score, mode, kind, heads, seed)["output"], 1e-12, 1e-12, err_msg=kind)
-        cut_small(monkeypatch, ROWS=2, KEYS=3, HIDDEN=7, WHOLE=7)
+        cut_small(monkeypatch, ROWS=2, TILE=3, HIDDEN=7, WHOLE=7)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_without_a_way_to_tell_openblas_the_blocks_come_in_turn(monkeypatch):
 )
 @pytest.mark.parametrize("more", [{}, {"keep": np.arange(6) % 2}], ids=["alone", "with keep"])
 def test_blocks_of_queries_whose_window_holds_no_key_have_empty_rows(mask, more, monkeypatch):
-    cut_small(monkeypatch, ROWS=4, KEYS=4)
+    cut_small(monkeypatch, ROWS=4, TILE=4)
     agree(Problem(Q=numbers(21, D), K=numbers(6, D), V=numbers(6, D_V), mask={**mask, **more}))
 
 

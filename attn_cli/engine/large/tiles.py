@@ -39,7 +39,7 @@ from attn_cli.engine.problem import Mask, Problem, Sizes
 from attn_cli.engine.shapes import ROWS
 from attn_cli.engine.steps import Recorder
 
-KEYS = ROWS
+TILE = ROWS
 """Keys in a tile, as many as queries in a block: both products are large enough to run at full speed and to make up for the calls
 between them, OpenBLAS adds up 384 numbers as two chains of 192, which lose less to rounding than one, and as blocks and
 tiles are alike, all of a causal mask's diagonal is one triangle."""
@@ -64,7 +64,7 @@ class _Keys:
     """The keys and values of one head (or of all, repeated for every query head), prepared once for all blocks of queries."""
 
     tiles: list[Array]
-    """The keys' parts, tile by tile, transposed and contiguous: (width, KEYS). As they are for other score functions."""
+    """The keys' parts, tile by tile, transposed and contiguous: (width, TILE). As they are for other score functions."""
     size: float
     """Products: the longest key's length. Additive: the largest number. Otherwise infinite."""
     values: Array
@@ -153,7 +153,7 @@ class Tiled:
             values = np.where(np.isfinite(values), values, 0)
         if self.k is None:
             return _Keys([], np.inf, values)
-        tiles = [of_head(self.k[:, j : j + KEYS]) for j in range(0, self.sizes.m, KEYS)]
+        tiles = [of_head(self.k[:, j : j + TILE]) for j in range(0, self.sizes.m, TILE)]
         if self.problem.score not in HALVES:
             return _Keys(tiles, np.inf, values)
         _, of_key = HALVES[self.problem.score]
@@ -188,7 +188,7 @@ class _Block:
         heads = (work.sizes.h,) if head is None else ()
         self.shape = (*heads, rows.stop - rows.start)
         """(rows,), or (h, rows)"""
-        self.scratch = np.empty(prod(self.shape) * min(KEYS, work.sizes.m), problem.dtype)
+        self.scratch = np.empty(prod(self.shape) * min(TILE, work.sizes.m), problem.dtype)
         self.linear = self._linear()
         self.bound = np.inf
         """No score's size exceeds it."""
@@ -243,8 +243,8 @@ class _Block:
             before, after = reach(mask)
             first = int(max(first, rows.start + mask.offset - before))
             end = int(min(end, rows.stop + mask.offset + after, end if mask.lengths is None else mask.lengths))
-        for start in range(first // KEYS * KEYS, end, KEYS) if first < end else ():
-            yield slice(max(first, start), min(end, start + KEYS))
+        for start in range(first // TILE * TILE, end, TILE) if first < end else ():
+            yield slice(max(first, start), min(end, start + TILE))
 
     def penalty(self, keys: slice) -> Array | None:
         """−∞ at the masked cells of a tile; None where none is masked, an empty array where all are."""
@@ -294,7 +294,7 @@ class _Block:
         if problem.scores is not None:
             np.copyto(out, cells(problem.scores, self.head, self.rows, keys))
             return out
-        tile, start = self.keys.tiles[keys.start // KEYS], keys.start % KEYS
+        tile, start = self.keys.tiles[keys.start // TILE], keys.start % TILE
         if problem.score not in HALVES:
             np.copyto(out, raw_scores(_named(self.q), _named(tile[..., start : start + width, :]), problem, Recorder()).value)
         elif problem.score == "additive":
@@ -309,7 +309,7 @@ def soft(block: _Block) -> Array:
     """Softmax times values, tile by tile: (rows, d_v)."""
     block.fold()
     values = block.keys.values
-    ones = np.ones(KEYS, values.dtype)
+    ones = np.ones(TILE, values.dtype)
     o = np.zeros((*block.shape, values.shape[-1]), values.dtype)
     part = np.empty_like(o)
     z = np.zeros(block.shape, values.dtype)

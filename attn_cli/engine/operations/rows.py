@@ -101,7 +101,8 @@ class RowSize(Operation):
 
     def cell(self, out: Named, at: Cell) -> Expr:
         x = out.operands[0]
-        return Expr("size", (term(x, (*at[:-1], int(np.argmax(np.abs(x.value[at[:-1]]))))),))
+        largest = term(x, (*at[:-1], int(np.argmax(np.abs(x.value[at[:-1]])))))
+        return largest if largest.evaluate() >= 0 else Expr("scale", (constant(-1), largest))
 
 
 class RowNorm(Operation):
