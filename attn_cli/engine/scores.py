@@ -131,26 +131,26 @@ def has_extreme_row(x: Named) -> bool:
 
 
 def without_noise(x: Named) -> Named:
-    """Queries or keys with 0 for those projected rows that are zero but for rounding: every entry at most 4·d·ε·Σ|x·w|."""
-    sizes = sums_of_sizes(x)
-    if sizes is None:
+    """Queries or keys with 0 for those projected rows that are zero but for rounding."""
+    most = rounding(x)
+    if most is None:
         return x
-    noise = (np.abs(x.value) <= 4 * np.finfo(x.value.dtype).eps * sizes).all(axis=-1, keepdims=True)
+    noise = np.all((np.abs(x.value) <= most) & np.isfinite(most), axis=-1, keepdims=True)
     return op.Zeroed(noise)(x) if (noise & x.value.any(axis=-1, keepdims=True)).any() else x
 
 
-def sums_of_sizes(x: Named) -> Array | None:
-    """d·Σ|x·w| of each number of a projection, for its d terms; None where nothing was projected."""
+def rounding(x: Named) -> Array | None:
+    """What rounding may leave of each number of a projection that is zero in truth, 4·d·ε·Σ|x·w|; None for what was given."""
     if isinstance(x.operation, op.Product):
         a, b = (np.abs(operand.value) for operand in x.operands)
-        return np.asarray(a.shape[-1] * x.operation.value(a, b))
+        return x.operation.value(4 * a.shape[-1] * np.finfo(a.dtype).eps * a, b)
     if isinstance(x.operation, op.Add):
         projected, bias = x.operands
-        sizes = sums_of_sizes(projected)
-        return None if sizes is None else sizes + projected.operands[0].value.shape[-1] * np.abs(bias.value)
+        most = rounding(projected)
+        return None if most is None else most + 4 * projected.operands[0].value.shape[-1] * np.finfo(most.dtype).eps * np.abs(bias.value)
     if isinstance(x.operation, op.Reindex):
-        sizes = sums_of_sizes(x.operands[0])
-        return None if sizes is None else x.operation.value(sizes)
+        most = rounding(x.operands[0])
+        return None if most is None else x.operation.value(most)
     return None
 
 

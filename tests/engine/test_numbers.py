@@ -267,3 +267,15 @@ def test_a_row_that_was_given_is_zero_only_where_it_is_zero():
     trace = solve(Problem(Q=[[8e-17, 0.0]], K=[[1.0, 0.0]], score="cosine"))
     assert trace["scores"].tolist() == [[1]]
     assert not any(note.code == "zero_norm" for note in trace.notes)
+
+
+def test_a_long_projected_row_is_not_taken_for_zero():
+    trace = solve(Problem(X=[[4e307, 4e307]], W_Q=np.eye(2), W_K=np.eye(2), W_V=[[0.0], [0.0]], score="cosine"))
+    assert trace["scores"] == pytest.approx(np.ones((1, 1)))
+
+
+def test_a_bias_counts_among_the_terms_of_a_projection():
+    p = Problem(X=[[0.1, 0.2]], W_Q=[[1.0], [1.0]], b_Q=[-0.3], W_K=[[1.0], [0.0]], W_V=[[1.0], [0.0]], score="cosine")
+    assert solve(p)["Q"][0, 0] != 0
+    assert solve(p)["scores"].tolist() == [[0]]
+    assert solve(replace(p, b_Q=[-0.3 + 1e-13]))["scores"].tolist() == [[1]]
