@@ -58,21 +58,29 @@ def parse(text: str, file: str, *, decimal: str | None = None, role: Role = "num
     if len(rows[0]) > 1 and rows[0][0].text == "#":  # as np.savetxt writes a header
         del rows[0][0]
     sign = "," if decimal == "," or separator in (";", "\t") else "."
-    layout = Layout(file, SEPARATORS[separator], role == "answers", _number_test(sign, role), sign)
+    layout = Layout(file, SEPARATORS.get(separator, "line ends"), role == "answers", _number_test(sign, role), sign)
     return table_of(rows, layout, _remarks(rows, file, separator, decimal, role))
 
 
 def _remarks(rows: Sequence[Row], file: str, separator: str, decimal: str | None, role: Role) -> list[Note]:
     """What is to be said of a comma that separates cells."""
+    if not separator:
+        return [Note("csv_one_column", {"file": file})]
     if separator != ",":
         return []
     if decimal == ",":
         return [Note("csv_comma_separates", {"file": file})]
-    cells = [[cell.text for cell in row if not cell.quoted] for row in rows]
-    pairs = len(rows) > 1 and all(len(row) == 2 and re.fullmatch(r"[-+]?[0-9]+,[0-9]+", ",".join(row)) for row in cells)
-    if pairs and decimal is None and role != "truths" and any(row[1] not in ("0", "1") for row in cells):
-        return [Note("csv_two_columns", {"file": file, "cell": ",".join(cells[0])})]
+    if decimal is None and role != "truths" and all(map(_may_be_one_number, rows)) and any(row[1].text not in ("0", "1") for row in rows):
+        return [Note("csv_two_columns", {"file": file, "cell": ",".join(cell.text for cell in rows[0])})]
     return []
+
+
+def _may_be_one_number(row: Row) -> bool:
+    """Whether two cells of digits with nothing but a comma between them could be a number with a decimal comma."""
+    if len(row) != 2 or row[0].quoted or row[1].quoted:
+        return False
+    beside = row[1].column == row[0].column + len(row[0].text) + 1
+    return beside and re.fullmatch(r"[-+−]?[0-9]+", row[0].text) is not None and row[1].text.isdecimal()
 
 
 def parse_labels(text: str, file: str) -> Items:
@@ -126,6 +134,8 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
     declared, text = _declared(text, file)
     if not text.strip():
         raise InputError("is empty; expected one row of numbers a line, such as 1,0.5", place=Place(file))
+    if decimal == "," and not declared and _is_one_column(text):
+        return "", list(split(text, ";", file))
     candidates = [declared] if declared else _candidates(text, file)
     best: tuple[tuple[bool, bool, float], str, list[Row]] | None = None
     failed: InputError | None = None
@@ -142,6 +152,13 @@ def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Ro
         assert failed is not None
         raise failed
     return best[1], best[2]
+
+
+def _is_one_column(text: str) -> bool:
+    """Whether every line, from the second on at least, is one number with a decimal comma."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    numbers = [re.fullmatch(r"[-+−]?[0-9]*,[0-9]+(?:[eE][-+]?[0-9]+)?", line) is not None for line in lines]
+    return len(lines) > 1 and all(numbers[1:]) and (numbers[0] or "," not in lines[0])
 
 
 def _candidates(text: str, file: str) -> list[str]:

@@ -124,6 +124,8 @@ def _marked(step: StepReport, style: Style) -> dict[str, Any]:
     one: dict[str, Any] = {"name": step.name, "verdict": step.verdict}
     if style.all_cells or not step.array or step.size <= LISTED:
         one["cells"] = step.cells
+        if not step.array:
+            one["written"] = step.written
         if style.answers:
             one["expected"] = _finite(step.expected)
     one["mistake"] = None
