@@ -85,7 +85,6 @@ ALLOWED: dict[str, str] = {}
 """Functions that keep more in one piece, and why."""
 
 TO_MEND = {
-    "attn_cli.batch.work",
     "attn_cli.files.save",
     "attn_cli.homework.arrays._plain_value",
     "attn_cli.homework.forgiven.rounded_constants",

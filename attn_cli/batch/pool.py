@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attn_cli.batch.work import SAVING, Chunk, Job, Outcome, failed, here, work
+from attn_cli.batch.work import SAVING, Chunk, Job, Outcome, failed, here, worked
 from attn_cli.errors import AttnError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def done(executor: Executor, job: Job, chunks: Iterable[Chunk], ahead: int) -> I
     waiting: deque[tuple[Chunk, Future[list[Outcome]]]] = deque()
     try:
         for chunk in chunks:
-            waiting.append((chunk, executor.submit(work, job, chunk)))
+            waiting.append((chunk, executor.submit(worked, job, chunk)))
             if len(waiting) >= ahead:
                 yield _outcomes(*waiting.popleft())
         while waiting:
@@ -180,7 +180,7 @@ def _one_by_one(job: Job, left: deque[Chunk], pieces: int) -> Iterator[Outcome]:
         chunk = left.popleft()
         pool = Pool(1)
         try:
-            yield from pool.submit(work, job, chunk).result()
+            yield from pool.submit(worked, job, chunk).result()
         except BrokenExecutor:
             if len(chunk) == 1:
                 yield failed(chunk[0].path, Died("the process that worked this problem was ended; perhaps memory ran out"))

@@ -85,7 +85,7 @@ class Outcome(NamedTuple):
         return self.ok and (self.marks is None or bool(self.marks["right"]))
 
 
-def work(job: Job, tasks: Sequence[Task]) -> list[Outcome]:
+def worked(job: Job, tasks: Sequence[Task]) -> list[Outcome]:
     """Work each problem; whatever is wrong with one becomes part of its outcome."""
     with _place(job.folder):
         return [_outcome(job, task) for task in tasks]
@@ -94,7 +94,7 @@ def work(job: Job, tasks: Sequence[Task]) -> list[Outcome]:
 def here(job: Job, tasks: Iterable[Task]) -> Iterator[Outcome]:
     """The same in this process, an outcome at a time."""
     for task in tasks:
-        yield from work(job, (task,))
+        yield from worked(job, (task,))
 
 
 @contextmanager

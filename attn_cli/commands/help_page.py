@@ -3,6 +3,7 @@
 The page opens with examples and fits a screen. The engine is imported only when a page is shown.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,7 +23,15 @@ WIDEST, NAMES = 110, 22
 """Columns that a help page takes at most, and those of the names in it."""
 
 
-class Command(TyperCommand):
+class _OnStandardOutput:
+    """A command that shows its help page as everything else is shown: the library would choose an encoding of its own."""
+
+    def get_help(self, ctx: Any) -> str:
+        sys.stdout.write(super().get_help(ctx) + "\n")  # type: ignore[misc]  # of the command that this is mixed into
+        raise typer.Exit
+
+
+class Command(_OnStandardOutput, TyperCommand):
     """A command whose help page opens with examples."""
 
     may_be_empty: tuple[str, ...] = ()
@@ -74,7 +83,7 @@ class Command(TyperCommand):
         return f"{', '.join(formats_of(self.writes))}."
 
 
-class Group(TyperGroup):
+class Group(_OnStandardOutput, TyperGroup):
     """A command of several, whose help page opens with examples and lists them."""
 
     def format_help(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]

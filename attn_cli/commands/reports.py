@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from attn_cli.commands.output import write
 from attn_cli.errors import UsageError
@@ -49,7 +51,8 @@ def _fill(folder: Path, reports: Sequence[Report | Failed], form: Format, style:
             raise UsageError(f"{target.parent}: cannot be made: {(error.strerror or 'unknown reason').lower()}") from None
         save(target, form.report(report, style))
     if form.name == "html" and len(reports) > 1:
-        save(folder / f"{INDEX}{suffix}", form.reports(reports, style))
+        links = tuple(quote(name, errors="surrogateescape") for name in names)
+        save(folder / f"{INDEX}{suffix}", form.reports(reports, replace(style, links=links)))
 
 
 def _names(files: Sequence[str | None], taken: str, suffix: str) -> list[str]:

@@ -96,7 +96,7 @@ def deadly(job, tasks):
 
 
 def test_a_problem_that_ends_its_process_costs_its_own_row_only(here, monkeypatch):
-    monkeypatch.setattr(pool, "work", deadly)
+    monkeypatch.setattr(pool, "worked", deadly)
     monkeypatch.setattr(executors, "PAYS", 0)
     monkeypatch.setattr(executors, "MOST", 3)
     rows = list(executors.outcomes(Job(None), [Task(f"p{i:04}.yaml") for i in range(12)], jobs=2))
@@ -131,11 +131,11 @@ def test_a_worker_starts_with_all_that_a_problem_needs(here):
         [
             "import importlib, sys",
             "from attn_cli.batch.pool import PRELOAD",
-            "from attn_cli.batch.work import Job, Task, work",
+            "from attn_cli.batch.work import Job, Task, worked",
             "from attn_cli.render.style import Style",
             "assert all(map(importlib.import_module, PRELOAD))",
             "before = {*sys.modules}",
-            "rows = [work(Job(Style(), 'json'), [Task('in/p0000.yaml', name)])[0].ok for name in ('out', None)]",
+            "rows = [worked(Job(Style(), 'json'), [Task('in/p0000.yaml', name)])[0].ok for name in ('out', None)]",
             "print(*rows, *sorted({*sys.modules} - before))",
         ]
     )

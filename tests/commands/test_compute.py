@@ -240,3 +240,28 @@ def test_where_no_result_can_be_delivered_that_is_the_one_thing_said(arguments, 
     assert main(["compute", *arguments.split()]) == 2
     out, err = capsys.readouterr()
     assert (out, err[:7], err.count("\n")) == ("", "error: ", 1)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("argv", [["compute"], ["trace"], ["explain", "scaled"], ["compute", "--help"], ["samples"], ["batch", "nowhere"]])
+def test_signs_that_an_encoding_lacks_are_shown_by_others(argv, encoding):
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([*ATTN, *argv], env=env, capture_output=True)
+    said = done.stdout.decode(encoding) + done.stderr.decode(encoding)
+    assert "\\u" not in said
+    assert "\\x" not in said
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "-"])
+def test_standard_output_by_its_names_goes_on_where_the_shell_has_written(name, tmp_path):
+    log = tmp_path / "log"
+    subprocess.run(f"(echo first; {' '.join(ATTN)} compute -o {name}; echo last) > {log} 2>/dev/null", shell=True, check=True)
+    lines = log.read_text().splitlines()
+    assert (lines[0], lines[-1]) == ("first", "last")
+    assert "x1 │ 0.8137  0.4935  0.5065  0.1863" in lines
+
+
+def test_another_descriptor_is_appended_to(tmp_path):
+    log = tmp_path / "log"
+    subprocess.run(f"(echo first >&2; {' '.join(ATTN)} compute --format json -o /dev/stderr) 2> {log}", shell=True, check=True)
+    assert log.read_text().startswith("first\n{\n")
