@@ -49,11 +49,6 @@ class Format(NamedTuple):
         """Whether it is UTF-8 wherever it goes; other pages fall back on the signs that are there."""
         return self.says_encoding or not self.page
 
-    @property
-    def utf_8(self) -> bool:
-        """Whether its text is UTF-8 wherever it goes: data is, pages fall back to signs that a stream has."""
-        return not self.page
-
     def trace(self, trace: Trace, style: Style, notes: Sequence[Note] | None = None) -> str | bytes:
         """A worked problem; `notes` are all that go with it (by default those of the trace)."""
         if not self.page:

@@ -109,7 +109,15 @@ def test_full_points_pass_in_gradescope_and_a_file_that_cannot_be_read_has_its_r
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("=1+1", "'=1+1"), ("+2", "'+2"), ("-a", "'-a"), ("@SUM(A1)", "'@SUM(A1)"), ("\tx", "'\\tx"), ("a\x1b[31mb", "a\\x1b[31mb"), ("a=b", "a=b")],
+    [
+        ("=1+1", "'=1+1"),
+        ("+2", "'+2"),
+        ("-a", "'-a"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\tx", "'\\tx"),
+        ("a\x1b[31mb", "a\\x1b[31mb"),
+        ("a=b", "a=b"),
+    ],
 )
 def test_no_text_runs_in_a_spreadsheet(name: str, shown: str) -> None:
     assert safe_text(name) == shown
