@@ -24,7 +24,7 @@ from attn_cli.engine.steps import Trace
 from attn_cli.engine.training import again
 from attn_cli.homework.claims import ArrayAnswer
 from attn_cli.homework.explain import Explanation
-from attn_cli.homework.habits import BLOCK, DOUBLE_EPSILON, LARGEST_TIMES, LARGEST_ULPS, MASKED, RMS_TIMES, RMS_ULPS, TIE
+from attn_cli.homework.habits import BLOCK, DOUBLE_EPSILON, LARGEST_TIMES, LARGEST_ULPS, MASKED, RMS_TIMES, RMS_ULPS, SMALL, TIE
 from attn_cli.homework.mistakes import MISTAKES, Scene
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen
 from attn_cli.homework.mistakes.worked import FAILS
@@ -34,6 +34,10 @@ from attn_cli.homework.submission import CARRIED, RIGHT, WRONG
 
 SHORT = (np.dtype(np.float16), np.dtype(np.float32))
 """The dtypes of which a plain program's loss is worked out; all others may lose what double precision does."""
+
+
+WAYS = ("forwards", "backwards", "at once")
+"""How a plain program may add up; of small steps the one that loses most is taken, since their few errors may be small by chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,22 +151,22 @@ class Kernel:
             steepness = max(1.0, float(np.max(np.abs(scores), initial=0.0, where=np.isfinite(scores))))
             most = ((sizes.d_k or 1) + sizes.m) * DOUBLE_EPSILON * largest * steepness
             return Bound(most, most, ulp)
-        error = _error(self._plainly(dtype, given, dtypes).step(name).made.value.astype(float), truth)
-        error = error[np.isfinite(error)]
-        return Bound(
-            LARGEST_TIMES * float(np.abs(error).max(initial=0.0)) + LARGEST_ULPS * ulp, RMS_TIMES * _rms(error) + RMS_ULPS * ulp, ulp
-        )
+        ways = WAYS if max(step.made.value.size for step in self.truth) <= SMALL else WAYS[:1]
+        errors = [_error(self._plainly(way, dtype, given, dtypes).step(name).made.value.astype(float), truth) for way in ways]
+        errors = [error[np.isfinite(error)] for error in errors]
+        largest_error = max(float(np.abs(error).max(initial=0.0)) for error in errors)
+        return Bound(LARGEST_TIMES * largest_error + LARGEST_ULPS * ulp, RMS_TIMES * max(map(_rms, errors)) + RMS_ULPS * ulp, ulp)
 
     def _worked(self, given: Mapping[str, Array]) -> Trace:
         """The definition in float64, from some arrays handed in."""
         return again(self.truth, given=given) if given else self.truth
 
-    def _plainly(self, dtype: np.dtype[Any], given: Mapping[str, Array], dtypes: Mapping[str, np.dtype[Any]]) -> Trace:
+    def _plainly(self, way: str, dtype: np.dtype[Any], given: Mapping[str, Array], dtypes: Mapping[str, np.dtype[Any]]) -> Trace:
         """A plain program: sums added one after another in float32, every step rounded to the dtype in which it was handed in."""
-        key = dtype, id(given) if given else None, tuple(sorted((name, str(each)) for name, each in dtypes.items()))
+        key = way, dtype, id(given) if given else None, tuple(sorted((name, str(each)) for name, each in dtypes.items()))
         if key not in self._plain:
             problem = replace(_in(dtype, self.truth.problem), dtype="float32")
-            instead = {step.name: partial(plain_step, dtype=dtypes.get(step.name, dtype)) for step in self.truth}
+            instead = {step.name: partial(plain_step, way=way, dtype=dtypes.get(step.name, dtype)) for step in self.truth}
             with np.errstate(all="ignore"):
                 trace = again(replace(self.truth, problem=problem), given=given, instead=instead)
             self._plain[key] = trace, given
@@ -251,71 +255,85 @@ class Kernel:
 
 
 # ------------------------------------------------------------------ a plain program
-def plain_step(made: Named, dtype: np.dtype[Any]) -> Named:
+def plain_step(made: Named, way: str, dtype: np.dtype[Any]) -> Named:
     """A step as a plain program has it: sums one after another in float32, the result rounded to the dtype.
 
     What overflows the dtype is kept in float32.
     """
-    value = _plain_value(made, top=True)
+    value = Plain(way).value(made, top=True)
     short = value.astype(dtype).astype(np.float32)
     return op.revalued(made, np.where(np.isinf(short) & np.isfinite(value), value, short))
 
 
-def _plain_value(made: Named, top: bool = False) -> Array:
-    """What is made, worked out in float32 from the steps and inputs that it starts from."""
-    if made.operation is None or (made.name and not top):
-        return made.value.astype(np.float32, copy=False)
-    operation, operands = made.operation, made.operands
-    if isinstance(operation, op.Softmax):
-        return _plain_softmax(_plain_value(operands[2]))
-    values = [_plain_value(operand) for operand in operands]
-    if isinstance(operation, op.Product):
-        a, b = values
-        return _plain_product(a.mT if operation.left else a, b.mT if operation.right else b)
-    if isinstance(operation, Linear):
-        return _plain_product(values[0], values[1] if operation.turned else values[1].T)
-    if isinstance(operation, OuterSum):
-        a, b = (x.reshape(-1, x.shape[-1]) for x in values)
-        return _plain_product(a.T, b)
-    if isinstance(operation, Weigh):
-        return _one_after_another(values[0] * values[1])
-    if isinstance(operation, op.RowSum):
-        added = _one_after_another(values[0])
-        return np.asarray(added[..., None] if operation.keep else added)
-    if isinstance(operation, RowNorm):
-        return np.asarray(np.sqrt(_one_after_another(np.square(values[0])))[..., None])
-    return np.asarray(operation.value(*values), np.float32)
+@dataclass(frozen=True)
+class Plain:
+    """A plain program's arithmetic, all of it in float32."""
 
+    way: str
+    """forwards: terms one after another from the first; backwards: from the last, scores multiplied by 1/√d_k; at once: as NumPy adds."""
 
-def _plain_softmax(scores: Array) -> Array:
-    """(n, m) -> (n, m), each row shifted by its maximum before exp, as every program does it."""
-    largest = scores.max(axis=-1, keepdims=True)
-    e = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
-    z = _one_after_another(e)[..., None]
-    return np.asarray(np.divide(e, z, out=np.zeros_like(e), where=z != 0))
+    def value(self, made: Named, top: bool = False) -> Array:
+        """What is made, worked out from the steps and inputs that it starts from."""
+        if made.operation is None or (made.name and not top):
+            return made.value.astype(np.float32, copy=False)
+        operation, operands = made.operation, made.operands
+        if isinstance(operation, op.Softmax):
+            return self.softmax(self.value(operands[2]))
+        values = [self.value(operand) for operand in operands]
+        if isinstance(operation, op.Scale) and operation.divide and self.way != "forwards":
+            return np.asarray(values[0] * np.float32(1 / operation.by.evaluate()))
+        return np.asarray(self.added(operation, values), np.float32)
 
+    def added(self, operation: op.Operation, values: list[Array]) -> Array:
+        """What an operation makes; sums in our own order."""
+        if isinstance(operation, op.Product):
+            a, b = values
+            return self.product(a.mT if operation.left else a, b.mT if operation.right else b)
+        if isinstance(operation, Linear):
+            return self.product(values[0], values[1] if operation.turned else values[1].T)
+        if isinstance(operation, OuterSum):
+            a, b = (x.reshape(-1, x.shape[-1]) for x in values)
+            return self.product(a.T, b)
+        if isinstance(operation, Weigh):
+            return self.sum(values[0] * values[1])
+        if isinstance(operation, op.RowSum):
+            return np.asarray(self.sum(values[0])[..., None] if operation.keep else self.sum(values[0]))
+        if isinstance(operation, RowNorm):
+            return np.asarray(np.sqrt(self.sum(np.square(values[0])))[..., None])
+        return operation.value(*values)
 
-def _one_after_another(terms: Array) -> Array:
-    """The sum of each row in float32, one term after another."""
-    return np.asarray(np.add.accumulate(terms, axis=-1, dtype=np.float32)[..., -1])
+    def softmax(self, scores: Array) -> Array:
+        """(n, m) -> (n, m), each row shifted by its maximum before exp, as every program does it."""
+        largest = scores.max(axis=-1, keepdims=True)
+        e = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+        z = self.sum(e)[..., None]
+        return np.asarray(np.divide(e, z, out=np.zeros_like(e), where=z != 0))
 
+    def sum(self, terms: Array) -> Array:
+        """The sum of each row."""
+        if self.way == "at once":
+            return np.asarray(terms.sum(axis=-1))
+        ordered = terms if self.way == "forwards" else terms[..., ::-1]
+        return np.asarray(np.add.accumulate(ordered, axis=-1, dtype=np.float32)[..., -1])
 
-def _plain_product(a: Array, b: Array) -> Array:
-    """a·b in float32, one term after another: (…, n, d), (…, d, m) -> (…, n, m)."""
-    head = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    n, d, m = a.shape[-2], a.shape[-1], b.shape[-1]
-    a, b = np.broadcast_to(a, (*head, n, d)), np.broadcast_to(b, (*head, d, m))
-    out = np.zeros((*head, n, m), np.float32)
-    rows = max(1, BLOCK // max(m, 1))
-    for at in np.ndindex(*head):
-        columns, turned = np.ascontiguousarray(b[at]), np.ascontiguousarray(a[at].T)
-        for first in range(0, n, rows):
-            added, part = out[at][first : first + rows], turned[:, first : first + rows, None]
-            term = np.empty_like(added)
-            for k in range(d):
-                np.multiply(part[k], columns[k], out=term)
-                added += term
-    return out
+    def product(self, a: Array, b: Array) -> Array:
+        """a·b: (…, n, d), (…, d, m) -> (…, n, m)."""
+        if self.way == "at once":
+            return np.asarray(np.matmul(a, b))
+        head = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        n, d, m = a.shape[-2], a.shape[-1], b.shape[-1]
+        a, b = np.broadcast_to(a, (*head, n, d)), np.broadcast_to(b, (*head, d, m))
+        out = np.zeros((*head, n, m), np.float32)
+        rows = max(1, BLOCK // max(m, 1))
+        for at in np.ndindex(*head):
+            columns, turned = np.ascontiguousarray(b[at]), np.ascontiguousarray(a[at].T)
+            for first in range(0, n, rows):
+                added, part = out[at][first : first + rows], turned[:, first : first + rows, None]
+                term = np.empty_like(added)
+                for k in range(d) if self.way == "forwards" else reversed(range(d)):
+                    np.multiply(part[k], columns[k], out=term)
+                    added += term
+        return out
 
 
 # ------------------------------------------------------------------ numbers

@@ -50,6 +50,8 @@ RMS_TIMES, RMS_ULPS = 2.0, 0.25
 """The same for the root mean square error."""
 DOUBLE_EPSILON = 2.0**-52
 """What one operation in double precision loses, relatively. Raised, float64 arrays may be farther off."""
+SMALL = 2**14
+"""Cells of a problem's largest step. Up to so many, a plain program is worked in several ways; raised, checks take longer."""
 BLOCK = 2**15
 """Cells of a step that a plain program's sums are added up for at once. Raised, more memory is used; lowered, more time."""
 

@@ -131,7 +131,7 @@ def test_a_broken_kernel_departs_where_its_error_exceeds_four_times_the_bound(na
 
 
 def test_the_bound_is_what_a_plain_program_loses():
-    q, k, v = inputs(F16, n=8, m=8, d=4)
+    q, k, v = inputs(F16, n=130, m=130, d=4)
     problem = problem_of(q, k, v)
 
     def one_by_one(a, b):
