@@ -86,7 +86,6 @@ ALLOWED: dict[str, str] = {}
 
 TO_MEND = {
     "attn_cli.files.save",
-    "attn_cli.homework.arrays._plain_value",
     "attn_cli.homework.forgiven.rounded_constants",
     "attn_cli.homework.marking.Marker._steps",
     "attn_cli.homework.places._fitted.spread",

@@ -22,7 +22,10 @@ METHOD_UNITS = 3
 SURELY, TOO_FAR = 0.5, 4.0
 """Parts of the first-order reach of the rounding. A cell nearer than the first is reached; one farther than the second is not; the
 engine is run for those between. Raised, the first lets curved steps pass unchecked; the second only costs time."""
-FEW, MANY, MOVES = 30, 300, 12
+PLAUSIBLE = 8
+"""Times the unit and the largest numbers about, besides the lengths of the sums: rounding moves no cell farther. Raised, more cells are
+looked at closely in vain."""
+FEW, MANY, MOVES = 6, 300, 12
 """Cells, cells, runs. Beyond FEW cells the numbers are first moved for all of them at once, MOVES times at most; one by one MANY cells
 are looked at, or FEW in a step of VERY_MANY. Raised, big answers take longer and more of their cells are explained."""
 VERY_MANY = 10_000

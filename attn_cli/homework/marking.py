@@ -131,6 +131,8 @@ class Marker:
         first = _position(answer.form, int(wrong[0])) if wrong.size and placed.fits else None
         expected = self.truth.step(placed.step).value
         codes = [Note(code, {"step": placed.name}) for code in marked.notes]
+        unreadable = [c.text for c in answer.claims if c.given and np.isnan(c.value) and c.text.strip().lower().strip(".") != "nan"]
+        codes += [Note("unreadable", {"step": placed.name, "texts": unreadable})] if unreadable else []
         codes += [Note("untold", {"step": placed.name, "codes": marked.untold})] if marked.untold else []
         return StepReport(
             placed.name,

@@ -14,9 +14,10 @@ from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import symbol
 from attn_cli.engine.gradient import backward
+from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.steps import Trace
-from attn_cli.homework.habits import FEW, MANY, MOVES, SURELY, TOO_FAR, VERY_MANY
+from attn_cli.homework.habits import FEW, MANY, MOVES, PLAUSIBLE, SURELY, TOO_FAR, VERY_MANY
 from attn_cli.homework.places import Placed
 from attn_cli.homework.replacements import Replacements
 from attn_cli.homework.rounding import Rounding, hidden_half, near
@@ -50,6 +51,18 @@ def reached(
         if all_or_none and not found[at]:
             break
     return found
+
+
+def plausible(submission: Submission, placed: Placed, ours: Array) -> Array:
+    """A quick look at which cells are near enough for rounding to have moved them there; a hard choice may move any."""
+    truth = submission.truth
+    if not MODES[truth.problem.mode].differentiable:
+        return np.ones(placed.shape, bool)
+    written = [2 * float(np.nanmax(half, initial=0.0)) for half in submission.halves.values()]
+    unit = max(float(placed.unit.max(initial=0.0)), *written, 0.0)
+    size = float(np.max(np.abs(ours), initial=0.0, where=np.isfinite(ours)))
+    most = (PLAUSIBLE + (truth.sizes.d_k or 0) + truth.sizes.m) * unit * (1 + submission.largest) * (1 + size)
+    return np.asarray(np.abs(placed.value - ours) <= most)
 
 
 @dataclass(eq=False)

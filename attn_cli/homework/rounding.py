@@ -68,11 +68,15 @@ def near(theirs: Array, ours: Array, half: Array | float) -> Array:
     return np.asarray(np.where(np.isfinite(ours) & np.isfinite(theirs), close, theirs == ours))
 
 
-def rounded_step(made: Named, name: str, rounding: Rounding) -> Named:
-    """A hidden step as its writer would have rounded it."""
+def rounded_step(made: Named, name: str, rounding: Rounding, ties: set[str] | None = None) -> Named:
+    """A hidden step as its writer would have rounded it. Its name joins `ties` where a number is just half a unit from two others."""
     if copied(made):
         return made
-    return op.revalued(made, rounded(made.value, kept_units(name, made.value, rounding), rounding.how))
+    units = kept_units(name, made.value, rounding)
+    value = rounded(made.value, units, rounding.how)
+    if ties is not None and np.any(np.abs(np.abs(made.value - value) - units / 2) <= 2 * TIE * np.maximum(units, np.abs(made.value))):
+        ties.add(name)
+    return op.revalued(made, value)
 
 
 def hidden_half(made: Named, name: str, rounding: Rounding) -> Array:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Submission:
     """Whether anything wrong was passed on."""
     mistaken: dict[str, list[Replacements]] = field(default_factory=dict)
     """The mistakes found so far, by the step where each was found: their maker may go on with them in steps not handed in."""
-    _runs: dict[Any, tuple[Trace, object]] = field(default_factory=dict)
+    _runs: dict[Any, tuple[Trace, tuple[Any, ...]]] = field(default_factory=dict)
     """Each run by the identities of what went into it, which is kept alive beside its trace."""
 
     def __post_init__(self) -> None:
@@ -84,18 +84,33 @@ class Submission:
             self.habits["exponentials"] = partial(minus_max, rows=rows)
             self._runs.clear()
 
+    @cached_property
+    def largest(self) -> float:
+        """The largest number of all steps, leaving exponentials and their sums aside."""
+        values = [step.made.value for step in self.truth if step.name not in PROPORTIONS]
+        return max(float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value))) for value in values)
+
     # ------------------------------------------------------------------ the engine, run again
     def run(self, given: Mapping[str, Array], instead: Replacements | None = None, rounding: Rounding | None = None) -> Trace:
         """Work the problem from somebody's numbers; steps not handed in are rounded where a rounding is said."""
         key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
         if key not in self._runs:
-            replaced = self.replaced(instead)
+            replaced, ties = self.replaced(instead), set[str]()
             if rounding is not None:
+                whole = {name for name, array in given.items() if not np.isnan(array).any()}
                 for step in self.truth:
-                    replaced[step.name] = after(replaced.get(step.name), partial(rounded_step, name=step.name, rounding=rounding))
+                    if step.name not in whole:
+                        round_it = partial(rounded_step, name=step.name, rounding=rounding, ties=ties)
+                        replaced[step.name] = after(replaced.get(step.name), round_it)
             trace = again(self.truth, given=given, instead=replaced) if given or replaced else self.truth
-            self._runs[key] = trace, (given, instead)
+            self._runs[key] = trace, (given, instead, ties)
         return self._runs[key][0]
+
+    def ties(self, given: Mapping[str, Array], instead: Replacements | None, rounding: Rounding) -> bool:
+        """Whether half a unit had to be rounded in that run, so that it matters how."""
+        self.run(given, instead, rounding)
+        key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
+        return bool(self._runs[key][1][2])
 
     def moved(self, step: str, numbers: Numbers, nudge: Mapping[str, Array], instead: Replacements | None) -> Array:
         """A step's value when the numbers that it starts from are moved a little."""

@@ -19,7 +19,7 @@ from attn_cli.homework.forgiven import HABITS, as_it_is, with_constants
 from attn_cli.homework.habits import METHOD_UNITS
 from attn_cli.homework.mistakes.worked import FAILS
 from attn_cli.homework.places import ORDER, Placed
-from attn_cli.homework.reach import reached
+from attn_cli.homework.reach import plausible, reached
 from attn_cli.homework.replacements import Replacements, minus_max
 from attn_cli.homework.rounding import Rounding, near, rounded
 from attn_cli.homework.submission import CARRIED, MISSING, RIGHT, ROUNDED, WRONG, Numbers, Submission
@@ -125,8 +125,9 @@ def _by_rounding(
 ) -> Array:
     """Which cells follow (b) when steps not handed in are rounded to the answer's digits, or (c) within what rounding allows."""
     found = np.zeros(placed.shape, bool)
+    left = left & plausible(submission, placed, submission.follows(placed, submission.run(numbers.given, instead), numbers))
     for how, way in product(("even", "up"), _hidden_ways(submission, placed, instead)):
-        if (left & ~found).any():
+        if (left & ~found).any() and (how == "even" or submission.ties(numbers.given, way, rounding)):
             trace = submission.run(numbers.given, way, rounding._replace(how=how))
             found |= left & near(placed.value, submission.follows(placed, trace, numbers), placed.half)
     left = left & ~found & np.isfinite(placed.value)

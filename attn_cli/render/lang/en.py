@@ -322,6 +322,7 @@ TEXT = {
     "note.single_precision": "{step}: worked in single precision; counted as rounding",
     "note.adjusted": "{step}: a row was adjusted so that it adds up to exactly 1; counted as rounding",
     "note.empty_column": "{step}: the last column is empty and was left out",
+    "note.unreadable": "{step}: cannot be read as a number, so it counts as wrong: {texts}",
     "note.constants_rounded": "{step}: worked with e or a root rounded (e to three decimals or more, a root to two); counted as rounding",
     "note.first_tokens": "{step}: holds fewer tokens than the step has, so they are taken for its first ones",
     "note.batch_of_one": "{step}: its first axis has length 1 and was dropped",

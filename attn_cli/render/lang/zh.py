@@ -301,6 +301,7 @@ TEXT = {
     "note.single_precision": "{step}：按单精度计算，按舍入计",
     "note.adjusted": "{step}：某一行经调整使其和恰为 1，按舍入计",
     "note.empty_column": "{step}：最后一列为空，略去不计",
+    "note.unreadable": "{step}：读不出是什么数，按错误计：{texts}",
     "note.constants_rounded": "{step}：计算时 e 或根号取了近似值（e 至少三位小数，根号至少两位），按舍入计",
     "note.first_tokens": "{step}：所给的词元比该步骤少，按最前面的几个计",
     "note.batch_of_one": "{step}：最前面长度为 1 的轴已略去",
