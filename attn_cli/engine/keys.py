@@ -178,7 +178,7 @@ def _window(row: Key, value: Any, found: str) -> tuple[int | None, int | None]:
 # ------------------------------------------------------------------ arrays
 def array_for(row: Key, value: Any) -> Array:
     """The value as an array of one of the dtypes for numbers."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+    if hasattr(value, "filled") and np.any(value.mask):  # a masked array of NumPy, whose module is not imported for this
         raise _refused(row, "a masked array with cells that have no value")
     try:
         array = as_array(value)

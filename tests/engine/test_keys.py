@@ -1,6 +1,9 @@
 """One row a key: what a file is refused for, Python is refused for, in the same words."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +118,9 @@ def test_arrays_say_how_they_lie():
 def test_a_value_is_named_in_a_message_as_it_was_written():
     with pytest.raises(attn_cli.AttnError, match=r"found '-0\.5', expected a number greater than 0"):
         judge(KEYS["softcap"], -0.5, "'-0.5'")
+
+
+def test_judging_arrays_imports_no_more_of_numpy():
+    code = "import sys, attn_cli; attn_cli.solve(attn_cli.Problem(X=[[1, 2]])); print('numpy.ma' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == "False"
