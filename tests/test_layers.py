@@ -85,7 +85,6 @@ ALLOWED: dict[str, str] = {}
 """Functions that keep more in one piece, and why."""
 
 TO_MEND = {
-    "attn_cli.files.save",
     "attn_cli.homework.forgiven.rounded_constants",
     "attn_cli.homework.marking.Marker._steps",
     "attn_cli.homework.places._fitted.spread",

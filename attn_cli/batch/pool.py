@@ -28,7 +28,7 @@ AHEAD = 64
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = tuple(
     f"attn_cli.{name}"
-    for name in ("batch.work", "engine.large.memory", "files.problem", "files.readers.yaml", "files.save")
+    for name in ("batch.work", "engine.large.memory", "files.problem", "files.readers.yaml", "files.writing")
     + ("render.formats", "render.data.json", "render.lang.en")
 )
 """What nearly every worker needs."""

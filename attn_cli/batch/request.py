@@ -15,7 +15,7 @@ from attn_cli.batch.summary import SUMMARIES, closing_line, interrupted_line
 from attn_cli.batch.work import Job, Outcome, Task
 from attn_cli.errors import UsageError
 from attn_cli.files.patterns import identity
-from attn_cli.files.save import refuse_hopeless, save
+from attn_cli.files.writing import refuse_hopeless, save
 
 if TYPE_CHECKING:
     from attn_cli.batch.find import Found

@@ -14,7 +14,7 @@ import attn_cli
 from attn_cli.batch.find import RECORD
 from attn_cli.batch.work import Job
 from attn_cli.errors import UsageError
-from attn_cli.files.save import leftover, save
+from attn_cli.files.writing import leftover, save
 
 
 def options_of(job: Job) -> dict[str, Any]:

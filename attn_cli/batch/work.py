@@ -198,7 +198,7 @@ def _told(task: Task, settings: Mapping[str, Any], warnings: tuple[Note, ...] = 
 
 
 def _save(target: str, result: str | bytes) -> None:
-    from attn_cli.files.save import save
+    from attn_cli.files.writing import save
 
     folder = os.path.dirname(target)
     try:

@@ -95,7 +95,7 @@ def run(
 
 def _format(name: str | None, output: str | None, submissions: int) -> Format:
     """The format that is named, else that of the file, else a table."""
-    from attn_cli.files.save import is_stream
+    from attn_cli.files.writing import is_stream
     from attn_cli.render.formats import chosen
 
     folder = output is not None and is_folder(output)

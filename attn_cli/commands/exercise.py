@@ -92,7 +92,7 @@ def new(
 
 def _write(one: Exercise, folder: Path, lang: str, force: bool) -> None:
     """The six files of one exercise."""
-    from attn_cli.files.save import save
+    from attn_cli.files.writing import save
     from attn_cli.homework.exercises import slips
     from attn_cli.render import exercise_sheet as sheet
     from attn_cli.render.lang import text

@@ -36,7 +36,7 @@ def target(output: str | None) -> str | None:
 
 def format_for(name: str | None, output: str | None) -> Format:
     """The one that is named, else what the suffix of the file says, else a table."""
-    from attn_cli.files.save import is_stream
+    from attn_cli.files.writing import is_stream
     from attn_cli.render.formats import chosen
 
     return chosen(name, None if output is None or is_stream(output) else output)
@@ -67,7 +67,7 @@ def write(result: str | bytes, output: str | None, utf_8: bool = False) -> None:
     Remarks come after it, so that where it cannot be delivered that is the one thing said.
     """
     if output is not None:
-        from attn_cli.files.save import save
+        from attn_cli.files.writing import save
 
         save(output, result)
         return

@@ -23,7 +23,7 @@ INDEX = "index"
 
 def is_folder(output: str) -> bool:
     """Whether a folder is meant: one that exists, or a name that ends in a slash or has no suffix."""
-    from attn_cli.files.save import is_stream
+    from attn_cli.files.writing import is_stream
 
     return os.path.isdir(output) or output.endswith(("/", os.sep)) or not (Path(output).suffix or is_stream(output))
 
@@ -39,7 +39,7 @@ def deliver(reports: Sequence[Report | Failed], form: Format, style: Style, outp
 
 
 def _fill(folder: Path, reports: Sequence[Report | Failed], form: Format, style: Style) -> None:
-    from attn_cli.files.save import save
+    from attn_cli.files.writing import save
 
     suffix = form.suffixes[0]
     names = _names([report.file for report in reports], taken=f"{INDEX}{suffix}", suffix=suffix)

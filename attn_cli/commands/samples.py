@@ -57,7 +57,7 @@ def _text(path: Path) -> str:
 
 
 def _copy(chosen: Iterable[Path], folder: Path, force: bool) -> str:
-    from attn_cli.files.save import save
+    from attn_cli.files.writing import save
 
     shelf = next(iter(samples().values())).parent
     targets = {file: folder / file.relative_to(shelf) for path in chosen for file in _files(path)}

@@ -321,7 +321,7 @@ def test_a_full_disk_stops_the_run_with_one_line(here, monkeypatch, capsys):
     problems(here / "in", 5)
     main(["batch", "in/p0000.yaml", "-o", "out"])
     capsys.readouterr()
-    monkeypatch.setattr("attn_cli.files.save.os.replace", full)
+    monkeypatch.setattr("attn_cli.files.writing.os.replace", full)
     assert main(["batch", "in", "-o", "out"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "error: in/p0000.yaml: out/p0000.yaml.json: cannot be written: no space left on device",

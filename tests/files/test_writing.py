@@ -7,7 +7,7 @@ import pytest
 
 from attn_cli.errors import UsageError
 from attn_cli.files import save as module
-from attn_cli.files.save import save
+from attn_cli.files.writing import save
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path):
