@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from attn_cli.errors import UsageError
-from attn_cli.files import save as module
+from attn_cli.files import writing as module
 from attn_cli.files.writing import save
 
 
