@@ -57,7 +57,7 @@ def rows(kind: str, language: str) -> Iterator[str]:
 
 
 def picture() -> str:
-    return run("attn trace --only scores --only weights --only output --terse --format svg")
+    return run("attn trace --only scores --only weights --only output --format svg")
 
 
 SHOWN_IN = [(command, language) for language in READMES for command in SHOWN.findall(written(language))]
@@ -164,12 +164,13 @@ def test_a_recipe_adds_a_mode(extended: Path) -> None:
 
 
 def test_a_recipe_adds_a_mistake(extended: Path) -> None:
-    (extended / "halved.yaml").write_text("scores: [[0.5, 0, 0.25], [0, 0.5, 0.25], [0.25, 0.25, 0.5]]\n", encoding="utf-8")
-    assert "divided by 2·√d_k" in run("attn check samples/textbook.yaml halved.yaml", extended)
+    (extended / "p.yaml").write_text("Q: [[1, 2, 2]]\nK: [[1, 2, 2], [0, 1, 0]]\n", encoding="utf-8")
+    (extended / "halved.yaml").write_text("scores: [[2.598, 0.577]]\n", encoding="utf-8")  # 9 and 2, divided by 2·√3
+    assert "divided by 2·√d_k" in run("attn check p.yaml halved.yaml", extended)
 
 
 def test_a_recipe_adds_a_format(extended: Path) -> None:
-    assert run("attn compute --format titles", extended).splitlines()[-1] == "Output"
+    assert run("attn compute --format titles", extended).splitlines()[-1] == "output"
     assert "titles" in run("attn check --help", extended)
 
 
