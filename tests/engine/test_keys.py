@@ -124,3 +124,10 @@ def test_judging_arrays_imports_no_more_of_numpy():
     code = "import sys, attn_cli; attn_cli.solve(attn_cli.Problem(X=[[1, 2]])); print('numpy.ma' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == "False"
+
+
+def test_steps_are_asked_for_by_name_or_symbol():
+    p = attn_cli.Problem(X=[[1, 2]], ask=("weights", "S", "dA"))
+    assert attn_cli.solve(p).problem.ask == ("weights", "S", "dA")
+    with pytest.raises(attn_cli.AttnError, match=r"ask: there is no step 'wieghts' \(did you mean 'weights'\?\)"):
+        attn_cli.solve(attn_cli.Problem(X=[[1, 2]], ask=("wieghts",)))

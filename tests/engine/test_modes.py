@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attn_cli.engine.attention import solve
+from attn_cli.engine.modes import passing
 from attn_cli.engine.problem import Mask, Problem
 
 
@@ -140,3 +141,7 @@ def test_the_arithmetic_of_a_weight_holds_however_large_the_scores(threshold, fa
     trace = solve(Problem(scores=[[far, far + 0.5 if far < 1e9 else far, -np.abs(far) - 3.0]], mode=threshold))
     for at in np.ndindex(1, 3):
         assert trace.step("weights").cell(at).evaluate() == pytest.approx(trace["weights"][at], abs=1e-9)
+
+
+def test_a_number_on_the_way_is_shown_rounded_but_for_0_and_1():
+    assert [passing(value).exact for value in (0.0, 1.0, 0.5, 1 / 3)] == [True, True, False, False]
