@@ -128,20 +128,13 @@ def _new_seed() -> int:
 
 def _steps(texts: Sequence[str] | None) -> tuple[str, ...]:
     """Steps by name or symbol, one an option or several between commas."""
-    from attn_cli.engine.scores import gradient_names
-    from attn_cli.engine.steps import STEPS, step_name
-    from attn_cli.names import did_you_mean
+    from attn_cli.files.step_names import step_of, unknown_step
 
-    found = []
-    for word in (part.strip() for told in texts or () for part in told.split(",")):
-        name = step_name(word) or (word if word in gradient_names() else None)
-        if name is None:
-            known = [*STEPS, *gradient_names()]
-            raise UsageError(
-                f"--steps: no step {word!r}{did_you_mean(word, known)}; there are {', '.join(STEPS)} and their gradients (dS, dQ, …)"
-            )
-        found.append(name)
-    return tuple(found)
+    words = [part.strip() for told in texts or () for part in told.split(",")]
+    unknown = next((word for word in words if step_of(word) is None), None)
+    if unknown is not None:
+        raise UsageError(f"--steps: {unknown_step(unknown)}")
+    return tuple(dict.fromkeys(step_of(word) or word for word in words))
 
 
 # ------------------------------------------------------------------ audit

@@ -84,6 +84,8 @@ GRADIENTS = _gradients()
 """The steps of a backward pass, in the order in which they follow the forward ones: dO, dV, dA, dS, … dX."""
 
 
+GRADIENT_OWNERS = {kind.plain: name for name, kind in reversed(GRADIENTS.items())}
+"""Which of them a symbol stands for: dO is the output's before it is a head's."""
 ORIGINS = {gradient_of(name): name for name in (*STEPS, *ARRAYS)}
 """What each of them is the gradient of."""
 
@@ -101,6 +103,9 @@ def kind_of(name: str) -> StepKind:
 
 for _letter, _name in {kind.plain.lower(): name for name, kind in STEPS.items()}.items():  # O is the output's before it is a head's
     SYNONYMS[_name] = (_letter, *SYNONYMS.get(_name, ()))
+for _name in GRADIENTS:
+    _of = ORIGINS[_name].lower()
+    SYNONYMS[_name] = (f"grad_{_of}", f"{_of}_grad", f"{_of}.grad", f"gradient_{_of}", f"dl_d{_of}", f"dl/d{_of}")
 
 
 def _sign(name: str, axes: int) -> Sym:
@@ -111,8 +116,13 @@ def _sign(name: str, axes: int) -> Sym:
 
 
 def step_name(word: str) -> str | None:
-    """The step of that name or symbol: weights or A (O is the output, before it is a head's); None where there is none."""
-    return word if word in STEPS or word in GRADIENTS else OWNERS.get(word)
+    """The step of that name or symbol: weights or A (O is the output, before it is a head's), dscores or dS; None where there is none."""
+    if word in STEPS or word in GRADIENTS:
+        return word
+    word = word.replace("'", "′")
+    if word in OWNERS or word in GRADIENT_OWNERS:
+        return OWNERS.get(word) or GRADIENT_OWNERS[word]
+    return gradient_of(word[1:]) if word[:1] in ("d", "∂") and gradient_of(word[1:]) in GRADIENTS else None
 
 
 class Step:

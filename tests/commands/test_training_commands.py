@@ -68,6 +68,23 @@ def test_what_grad_writes_is_marked_all_right(suffix, layout, problem, tmp_path,
     assert "dX" in [step["name"] for step in report["steps"]]
 
 
+@pytest.mark.parametrize("word", ["dS", "ds", "dscores", "∂S", "dW_Q", "dw_q", "dWQ", "∂W_Q", "dA", "dweights", "doutput"])
+def test_answers_name_gradients_as_people_write_them(word, problem, tmp_path, capsys):
+    from attn_cli.engine.steps import gradient_of
+    from attn_cli.files.step_names import step_of
+
+    found = {step["name"]: step["value"] for step in printed(capsys, "grad", problem)["steps"]}
+    assert gradient_of("scores") == "dS"
+    (tmp_path / "a.json").write_text(json.dumps({word: found[step_of(word)]}))
+    assert printed(capsys, "check", problem, "a.json")["right"] is True
+
+
+def test_a_framework_s_word_for_a_gradient_gets_ours(problem, tmp_path, capsys):
+    (tmp_path / "a.json").write_text(json.dumps({"W_Q.grad": [[1]]}))
+    assert main(["check", problem, "a.json"]) == 2
+    assert "did you mean 'dW_Q'" in capsys.readouterr().err
+
+
 def test_a_wrong_gradient_is_found_and_what_follows_is_carried(problem, tmp_path, capsys):
     found = {step["name"]: np.array(step["value"]) for step in printed(capsys, "grad", problem)["steps"]}
     weights, d_a, k, x = found["weights"], found["dA"], found["K"], np.array([[1, 0], [0, 2]])
