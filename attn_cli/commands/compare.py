@@ -8,7 +8,7 @@ import typer
 
 from attn_cli.commands.help_page import Command
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, given, grouped, load
-from attn_cli.commands.output import Output, format_for, say, spare, target, write
+from attn_cli.commands.output import Output, format_for, say, spare, target, waiting, write
 from attn_cli.commands.shelf import sample
 from attn_cli.commands.walkthrough import EXAMPLE
 from attn_cli.engine.notes import Note
@@ -59,7 +59,9 @@ def run(
     paths = files or []
     if study is not None or d_k is not None or samples is not None:
         _check_study(study, paths)
-        write(written(_scaling(d_k, samples, settings.seed, style), form.name, style), output, form.utf_8)
+        with waiting():
+            sheet = _scaling(d_k, samples, settings.seed, style)
+        write(written(sheet, form.name, style), output, form.utf_8)
         return 0
     if len(paths) > 2:
         raise UsageError(f"found {len(paths)} files, expected one or two")

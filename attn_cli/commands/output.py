@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
@@ -92,6 +93,34 @@ def _shown(text: str, stream: TextIO) -> str:
     from attn_cli.render.signs import fitting
 
     return fitting(text, stream.encoding)
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Say on a terminal, after a second, that the work goes on, and since when."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    import threading
+
+    done, start = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        if done.wait(PATIENCE):
+            return
+        while not done.wait(AGAIN):
+            sys.stderr.write(f"\rworking … {time.monotonic() - start:.0f} s\x1b[K")
+            sys.stderr.flush()
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 class Progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, given, load
-from attn_cli.commands.output import format_for, say, spare, target, write
+from attn_cli.commands.output import format_for, say, spare, target, waiting, write
 from attn_cli.commands.shelf import sample
 from attn_cli.engine.notes import Note
 from attn_cli.errors import InputError
@@ -36,24 +36,22 @@ def walk(
     work: Callable[[Problem], Trace] | None = None,
 ) -> Trace:
     """Load, work and show a problem; `work` is done in place of the forward pass alone."""
+    from attn_cli.engine.large.memory import solve_within
+
     output = target(output)
     form = format_for(look.format, output)
     example = file is None and not given(matrices)
-    loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, files)
-    if output is not None:
-        spare(output, loaded)
-    from attn_cli.engine.large.memory import solve_within
-
-    try:
-        trace = (
-            work(loaded.problem)
-            if work is not None
-            else solve_within(loaded.problem, (*(look.only or ()), *(cell.partition("[")[0] for cell in cells)), detail)
-        )
-    except InputError as error:
-        raise loaded.locate(error) from error
-    notes = trace.notes
-    style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
-    write(form.trace(trace, style, notes), output, form.utf_8)
-    say((Note("built_in", {"name": EXAMPLE}), *notes) if example else notes, look.language())
+    with waiting():
+        loaded = load(str(sample(EXAMPLE)) if example else file, settings, matrices, files)
+        if output is not None:
+            spare(output, loaded)
+        steps = (*(look.only or ()), *(cell.partition("[")[0] for cell in cells))
+        try:
+            trace = work(loaded.problem) if work is not None else solve_within(loaded.problem, steps, detail)
+        except InputError as error:
+            raise loaded.locate(error) from error
+        style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
+        result = form.trace(trace, style)
+    write(result, output, form.utf_8)
+    say((Note("built_in", {"name": EXAMPLE}), *trace.notes) if example else trace.notes, look.language())
     return trace
