@@ -25,7 +25,15 @@ class Unclear(Exception):
 
 
 def solve(p: Problem) -> dict[str, Any]:
-    """weights (n × m, with several heads h × n × m), and the output where there are values."""
+    """weights (n × m, with several heads h × n × m), and the output where there are values; Unclear where a number overflows."""
+    with np.errstate(all="ignore"):
+        found = worked(p)
+    if not all(np.isfinite(value).all() for value in found.values()):
+        raise Unclear("overflow")
+    return found
+
+
+def worked(p: Problem) -> dict[str, Any]:
     h = int(p.get("heads", 1))
     out_in = p.get("weights_layout") == "out_in"
     context = p.get("context", p.get("X"))

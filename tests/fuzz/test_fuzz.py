@@ -40,8 +40,8 @@ def fuzz(weight: float) -> Callable[[Any], Any]:
         derandomize=not LONG,
         database=None,
         deadline=None,
-        phases=[Phase.explicit, Phase.generate, *([] if LONG else [Phase.shrink])],
         suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate, *([] if LONG else [Phase.shrink])],
     )
 
 
@@ -63,7 +63,7 @@ class Faults:
                 (place / "why.txt").write_text(why, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def faults() -> Iterator[Faults]:
     found = Faults()
     yield found

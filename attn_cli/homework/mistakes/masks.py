@@ -122,22 +122,21 @@ def _shifted(scene: Scene) -> Iterator[Array]:
     mask = scene.problem.mask
     assert mask is not None
     for by in (-1, 1):
-        for edge in _edges(mask, by):
-            if edge.lengths is None or 0 <= edge.lengths <= scene.sizes.m:
-                yield open_cells(scene, edge)
+        for edge in _edges(mask, by, scene.sizes.m):
+            yield open_cells(scene, edge)
         if is_causal(scene) and not mask.causal:
             yield np.broadcast_to(_ahead(scene) <= by, open_cells(scene).shape)
 
 
-def _edges(mask: Mask, by: int) -> Iterator[Mask]:
-    """The mask with each of its edges moved by some keys."""
+def _edges(mask: Mask, by: int, m: int) -> Iterator[Mask]:
+    """The mask with each of its edges moved by some keys, where it stays one of m keys."""
     if mask.causal or mask.window is not None:
         yield replace(mask, offset=mask.offset + by)
     if mask.window is not None:
         left, right = (None if side is None else side + by for side in mask.window)
         if (left or 0) >= 0 and (right or 0) >= 0:
             yield replace(mask, window=(left, right))
-    if mask.lengths is not None:
+    if mask.lengths is not None and 0 <= mask.lengths + by <= m:
         yield replace(mask, lengths=mask.lengths + by)
 
 
