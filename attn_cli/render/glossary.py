@@ -22,6 +22,7 @@ from attn_cli.errors import UsageError
 from attn_cli.names import SYNONYMS, did_you_mean
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.lang import catalogue, known, text
+from attn_cli.render.lang.about_zh import ABOUT, expected_zh
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import wrapped
 
@@ -130,22 +131,20 @@ def _symbol(word: Word) -> tuple[str, ...]:
 def _lines(word: Word, lang: str, width: int) -> Iterator[str]:
     yield f"{word.name} · {text(f'glossary.{word.kind}', lang)}"
     for label, told in word.explained(lang):
-        start = f"  {text(f'glossary.{label}', lang)}: " if label else "  "
+        start = f"  {text(f'glossary.{label}', lang)}{'：' if lang == 'zh' else ': '}" if label else "  "
         yield from wrapped(start + told, width, "    " if label else "  ")
 
 
 # ------------------------------------------------------------------ what each kind says
 def _about(kind: str, name: str, english: str, lang: str) -> str:
     """A sentence of a table in the language asked for; in English where that has none."""
-    from attn_cli.render.lang.about_zh import ABOUT
-
     return _sentence(ABOUT.get(f"{kind}.{name}", english) if lang == "zh" else english)
 
 
 def _sentence(told: str) -> str:
-    """With a capital and a full stop."""
-    told = told[:1].upper() + told[1:] if not re.match(r"\w+[ᵀ(]", told) else told
-    return told if told.endswith((".", "。", "…")) else told + ("。" if "。" in told or "，" in told else ".")
+    """With a capital, unless it begins with a symbol, and a full stop."""
+    told = told[:1].upper() + told[1:] if re.match(r"(a|[a-z]{2,})[ ,]", told) else told
+    return told if told.endswith((".", "。", "…")) else told + ("。" if re.search("[\u4e00-\u9fff]", told) else ".")
 
 
 def _step(name: str, lang: str) -> Iterator[tuple[str, str]]:
@@ -153,18 +152,19 @@ def _step(name: str, lang: str) -> Iterator[tuple[str, str]]:
     title = text(f"step.{name}", lang) if name in STEPS else text("step.gradient", lang, of=of)
     yield "", title if kind_of(name).plain == name else f"{kind_of(name).plain}: {title}"
     if known(f"why.{name}", lang):
-        yield "", text(f"why.{name}", lang)
+        yield "", _sentence(text(f"why.{name}", lang))
     if (formula := _formula(name)) is not None:
         yield "formula", formula
     yield "shape", _shape(kind_of(name).axes, lang)
     if name in STEPS:
-        yield "source", SOURCES.get(name) or (_docstring(SCORES["additive"])[2] if name == "hidden" else VASWANI)
+        yield "source", SOURCES.get(name) or (_docstring(SCORES["additive"]).source if name == "hidden" else VASWANI)
     yield "example", f"attn {'trace' if name in STEPS else 'grad'} problem.yaml --only {name}"
 
 
 def _shape(axes: tuple[str, ...], lang: str) -> str:
     told = " × ".join(SIZES[axis] for axis in axes)
-    return f"{told} ({', '.join(text(f'glossary.{SIZES[axis]}', lang) for axis in dict.fromkeys(axes))})"
+    sizes = [text(f"glossary.{SIZES[axis]}", lang) for axis in dict.fromkeys(axes)]
+    return f"{told}（{'，'.join(sizes)}）" if lang == "zh" else f"{told} ({', '.join(sizes)})"
 
 
 def _formula(name: str) -> str | None:
@@ -193,20 +193,33 @@ def _worked() -> tuple[dict[str, Step], ...]:
     return tuple({step.name: step for step in trace} for trace in traces)
 
 
-def _docstring(entry: Entry[Any]) -> tuple[str, str, str]:
-    """What a score function or mode is, its shapes, and its source."""
+class Docstring(NamedTuple):
+    """What a score function or mode says of itself."""
+
+    summary: str
+    shapes: str
+    source: str
+    remark: str
+
+
+def _docstring(entry: Entry[Any]) -> Docstring:
+    """First what it is, then, in a paragraph of its own, its shapes, its source with the year and place, and perhaps a remark."""
     first, _, rest = (entry.function.__doc__ or entry.name).partition("\n\n")
-    shapes, _, source = " ".join(rest.split()).partition(". ")
-    return first.strip().rstrip("."), shapes, source.rstrip(".")
+    shapes, _, rest = " ".join(rest.split()).partition(". ")
+    source = re.match(r".+? \d{4}(, \w+ [\w.]*\w( \([^)]*\))?)?", rest)
+    cited = source[0] if source is not None else ""
+    return Docstring(first.strip().rstrip("."), shapes.rstrip("."), cited, rest.removeprefix(cited).lstrip(".: "))
 
 
 def _member(family: str, entry: Entry[Any], lang: str) -> Iterator[tuple[str, str]]:
-    told, shapes, source = _docstring(entry)
-    yield "", _about(family, entry.name, told, lang)
-    if shapes:
-        yield "shapes", shapes
-    if source:
-        yield "source", source
+    told = _docstring(entry)
+    yield "", _about(family, entry.name, told.summary, lang)
+    if told.remark and lang == "en":
+        yield "", _sentence(told.remark)
+    if told.shapes:
+        yield "shapes", told.shapes
+    if told.source:
+        yield "source", told.source
     if entry.parameters:
         yield "parameters", ", ".join(f"{entry.name}.{name}" for name in entry.parameters)
         yield "example", f"{family}: {entry.name}"
@@ -217,7 +230,7 @@ def _member(family: str, entry: Entry[Any], lang: str) -> Iterator[tuple[str, st
 def _key(row: Key, lang: str) -> Iterator[tuple[str, str]]:
     whole, _, part = row.name.rpartition(".")
     yield "", _about("key", row.name, row.summary, lang)
-    yield "expected", row.expected
+    yield "expected", row.expected if lang == "en" else expected_zh(row.kind, row.axes, row.least, row.above, row.choices) or row.expected
     if row.steps:
         yield "reads", ", ".join(row.steps)
     example = ARRAYS[min(row.axes)] if row.kind == "matrix" else EXAMPLES.get(row.kind) or row.choices[-1]

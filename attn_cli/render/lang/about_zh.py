@@ -68,3 +68,31 @@ ABOUT = {
     "format.gradescope": "Gradescope 自动评分器读取的 JSON",
 }
 """By kind and name. A test holds it against the tables."""
+
+EXPECTED = {
+    "text": "一段文字",
+    "labels": "标签的列表，如 [the, cat]",
+    "truth": "true 或 false",
+    "truths": "由 true 和 false（或 1 和 0）组成的矩阵",
+    "window": "两侧共用的一个整数，或 [左, 右]；null 表示该侧不限",
+    "mask": "causal、由 1 和 0 组成的矩阵，或由各组成部分组成的映射",
+    "arrays": "由数组组成的映射",
+    "steps": "步骤的列表，如 [scores, weights]",
+    "answers": "由步骤组成的映射，如 weights:",
+}
+"""What may stand under a key, by its kind."""
+ARRAYS = ("一个数", "一行数", "矩阵", "矩阵，或每个头一个")
+"""The same for an array, by the most axes that it may have."""
+
+
+def expected_zh(kind: str, axes: tuple[int, ...], least: int | None, above: float | None, choices: tuple[str, ...]) -> str | None:
+    """What may stand under a key of that kind, with its bounds; None where nothing is known of it."""
+    if kind == "matrix":
+        return ARRAYS[max(axes)]
+    if kind == "number":
+        return "有限的数" if above is None else f"大于 {above:g} 的数"
+    if kind == "whole":
+        return "整数" if least is None else f"不小于 {least} 的整数"
+    if kind == "word":
+        return "、".join(choices)
+    return EXPECTED.get(kind)
