@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attn_cli.engine.attention import solve
+from attn_cli.engine.large.whole import empty_rows
 from attn_cli.engine.masks import allowed, part, penalty_of, reach
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.shapes import open_cells, open_rows, plan
@@ -104,3 +105,19 @@ def test_mask_and_bias_are_looked_at_together_and_in_blocks():
 def test_a_step_is_there_where_something_follows_it(changes, steps):
     trace = solve(Problem(Q=[[1.0], [2.0]], K=[[1.0], [3.0]], **changes))
     assert [step.name for step in trace if not step.kind.detail and step.name not in ("Q", "K")] == steps
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("offset", [-6, -1, 0, 1, 6])
+def test_rows_that_may_attend_to_nothing_are_found_without_the_matrix(causal, offset):
+    q, k = np.ones((N, 1)), np.ones((M, 1))
+    for left, right, lengths in product(SIDES, SIDES, (None, 0, 1, M)):
+        mask = Mask(causal=causal, offset=offset, window=(left, right), lengths=lengths)
+        p = Problem(Q=q, K=k, mask=mask)
+        expected = np.argwhere(~allowed(mask, 1, N, M).any(axis=-1))
+        assert empty_rows(p, plan(p)).tolist() == expected.tolist(), (left, right, lengths)
+    p = Problem(Q=q, K=k, bias=np.where(np.arange(N)[:, None] == 2, -np.inf, np.zeros((N, M))))
+    assert empty_rows(p, plan(p)).tolist() == [[2]]
+    heads = Problem(Q=np.ones((2, N, 1)), K=np.ones((2, M, 1)), mask=Mask(keep=np.stack([KEEP, np.zeros((N, M))])))
+    assert empty_rows(heads, plan(heads)).tolist() == [[1, i] for i in range(N)]
+    assert empty_rows(Problem(Q=q, K=k), plan(Problem(Q=q, K=k))).tolist() == []
