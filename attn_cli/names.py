@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
-    "scaled": ("scaled_dot_product", "scaled_dot", "sdpa", "vaswani"),
-    "dot": ("dot_product", "dotproduct", "inner"),
+    "scaled": ("scaled_dot_product", "scaled_dot_product_attention", "scaled_dot", "sdpa", "vaswani"),
+    "dot": ("dot_product", "dotproduct", "inner", "luong_dot"),
     "additive": ("bahdanau", "concat", "mlp", "tanh"),
-    "general": ("luong", "bilinear", "multiplicative"),
-    "soft": ("softmax",),
-    "hard": ("argmax", "max", "one_hot", "onehot"),
+    "general": ("luong", "bilinear", "multiplicative", "luong_general"),
+    "cosine": ("cosine_similarity", "cos", "cos_sim", "graves"),
+    "soft": ("softmax", "soft_attention"),
+    "hard": ("argmax", "max", "one_hot", "onehot", "hardmax", "hard_attention"),
+    "gumbel": ("gumbel_softmax", "concrete"),
     "sample": ("stochastic", "multinomial", "categorical"),
     "entmax15": ("entmax", "entmax_15", "entmax1.5"),
     "causal": ("causal_mask", "autoregressive", "look_ahead", "lookahead", "subsequent", "lower_triangular", "tril", "decoder"),
