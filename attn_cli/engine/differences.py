@@ -22,6 +22,10 @@ STEP = 3e-6
 with a smaller one the rounding of floating point."""
 MANY = 4000
 """Of more numbers than that only as many are moved, evenly spread, since each costs two runs."""
+FEWEST, WORK = 32, 2 * 10**7
+"""Of long inputs so few numbers are moved that the runs work out no more than WORK scores together, but always FEWEST; more take longer."""
+APART = 1e-4
+"""Beyond this, against the larger of 1 and the gradient itself, the two do not agree: the loss has a corner there."""
 
 
 def inputs(problem: Problem) -> dict[str, Array]:
@@ -40,14 +44,14 @@ def moved(problem: Problem, name: str, array: Array) -> Problem:
     return replace(problem, parameters={**problem.parameters, score: given})
 
 
-def largest_difference(trace: Trace) -> tuple[float, str]:
+def largest_difference(trace: Trace, most: int = MANY) -> tuple[float, str]:
     """How far the gradients of a backward pass are from central differences of the loss, at most, and for which input."""
     problem = replace(trace.problem, dtype="float64").as_dtype()
     weights_of_loss = upstream(trace).value.astype(float)
     columns = problem.vectors == "columns"
     passable = MODES[problem.mode].differentiable
     worst, where = 0.0, ""
-    for name, cell in spread(problem):
+    for name, cell in spread(problem, most):
         if not passable and name not in trace.gradients:
             continue  # a choice jumps, so that there is nothing to compare with
         array = inputs(problem)[name]
@@ -62,10 +66,10 @@ def largest_difference(trace: Trace) -> tuple[float, str]:
     return worst, where
 
 
-def spread(problem: Problem) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The finite numbers of all inputs, or MANY of them that lie evenly among them."""
+def spread(problem: Problem, most: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The finite numbers of all inputs, or as many of them that lie evenly among them."""
     cells = [(name, tuple(at)) for name, array in inputs(problem).items() for at in np.argwhere(np.isfinite(array)).tolist()]
-    return iter(cells[:: -(-len(cells) // MANY) or 1])
+    return iter(cells[:: -(-len(cells) // most) or 1])
 
 
 @op.quietly
@@ -78,6 +82,8 @@ def loss(problem: Problem, name: str, cell: tuple[int, ...], by: float, weights_
 
 def verified(trace: Trace) -> Trace:
     """The same, with what the comparison came to."""
-    largest, where = largest_difference(trace)
-    note = Note("verified", {"largest": f"{largest:.2g}", "input": where})
+    largest, where = largest_difference(trace, max(FEWEST, min(MANY, WORK // trace.step("weights").value.size)))
+    size = max((float(np.abs(g).max(initial=0.0)) for g in trace.gradients.values()), default=0.0)
+    apart = largest > APART * max(1.0, size)
+    note = Note("verify_apart" if apart else "verified", {"largest": f"{largest:.2g}", "input": where}, warning=apart)
     return replace(trace, findings={"verify": {"largest": largest, "input": where}}, notes=(*trace.notes, note))

@@ -30,6 +30,8 @@ CLEAR = 0.1
 """The largest score of a row is larger than the next by more than this, where it alone is chosen."""
 UNITS = 2
 """Hidden units of an additive score."""
+BY_HAND = 20_000
+"""Numbers in all steps together. Larger problems nobody works by hand, and an audit of them takes minutes and gigabytes."""
 MOST_TOKENS = 9
 MOST_WEIGHTS = 12
 """Numbers of one weight matrix: with more, a sheet is tedious."""
@@ -183,6 +185,9 @@ def easy(trace: Trace) -> bool:
 def audit(problem: Problem, decimals: int, steps: Sequence[str], grad: bool) -> list[tuple[Hidden, str]]:
     """The mistakes that a problem cannot reveal, each with the reason, a key of the sentences under `audit.`"""
     trace = work_for(problem, ["dO"]) if grad else worked(problem)
+    numbers = sum(step.value.size for step in trace)
+    if numbers > BY_HAND:
+        raise UsageError(f"this problem has {numbers:,} numbers to work out; an audit is for problems that somebody works by hand")
     names = [trace.step(name).name for name in steps] or [step.name for step in trace]
     return [(hidden, reason(hidden, trace, names)) for hidden in hidden_mistakes(trace, decimals, names)]
 

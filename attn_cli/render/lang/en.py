@@ -129,6 +129,10 @@ TEXT = {
         "--estimator straight-through, gumbel or reinforce goes on"
     ),
     "note.gradient_stops": "the gradient stops at the weights: {mode} has none; --estimator goes on",
+    "note.verify_apart": (
+        "central differences and the gradients are up to {largest} apart, farthest for {input}: the loss has a corner there, "
+        "such as a tie or a threshold, where it has no gradient"
+    ),
     "note.verified": "central differences agree with the gradients to within {largest}, farthest for {input}",
     "note.estimator_mode": "{estimator} does not go with {asked} mode, so the forward pass is worked in {mode} mode",
     "note.estimator_straight_through": (

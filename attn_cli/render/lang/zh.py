@@ -125,6 +125,7 @@ TEXT = {
         "梯度止于权重：抽样会从一个键跳到另一个键，所以 dS 为零或没有定义；用 --estimator straight-through、gumbel 或 reinforce 可以继续"
     ),
     "note.gradient_stops": "梯度止于权重：{mode} 没有梯度；用 --estimator 可以继续",
+    "note.verify_apart": "中心差分与梯度最多相差 {largest}（{input}）：损失在那里有尖角（如并列或阈值），没有梯度",
     "note.verified": "中心差分与梯度相符，最大相差 {largest}（{input}）",
     "note.estimator_mode": "{estimator} 不适用于 {asked} 模式，所以前向按 {mode} 模式计算",
     "note.estimator_straight_through": "straight-through（直通）：前向只选一个键，dS 却取软权重的梯度；它有偏差",
