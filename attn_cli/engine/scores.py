@@ -59,7 +59,7 @@ def additive(q: Named, k: Named, problem: Problem, record: Recorder) -> Named:
     def parameter(name: str) -> Named:
         return op.given(f"additive.{name}", given[name], symbol(name, flips=given[name].ndim == 1))
 
-    q, k = op.written(q, symbol("q")), op.written(k, symbol("k"))
+    q, k = op.shown_as(q, symbol("q")), op.shown_as(k, symbol("k"))
     if "W" in given:
         inner = op.linear(op.pairs(op.every_key(q), op.every_query(k)), parameter("W"))
     else:

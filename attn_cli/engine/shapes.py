@@ -11,7 +11,7 @@ from attn_cli.engine.keys import check_axes, judge
 from attn_cli.engine.masks import allowed, check_mask, part
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.problem import KEYS, Problem, Sizes, has_weights, key_of, parameter, source
-from attn_cli.engine.scores import SCORES
+from attn_cli.engine.scores import SCORES, gradient_names
 from attn_cli.engine.steps import STEPS, step_name
 from attn_cli.errors import InputError
 from attn_cli.names import did_you_mean
@@ -50,7 +50,7 @@ def _check_names(problem: Problem) -> None:
         if getattr(problem, name) not in family:
             judge(KEYS[name], getattr(problem, name))
     for name in problem.ask:
-        if step_name(name) is None:
+        if step_name(name) is None and name not in gradient_names():
             raise InputError(f"there is no step {name!r}{did_you_mean(name, STEPS)}; there are {', '.join(STEPS)}", key="ask")
     for score, arrays in problem.parameters.items():
         known = SCORES[score].parameters

@@ -127,7 +127,7 @@ def test_judging_arrays_imports_no_more_of_numpy():
 
 
 def test_steps_are_asked_for_by_name_or_symbol():
-    p = attn_cli.Problem(X=[[1, 2]], ask=("weights", "S", "dA"))
-    assert attn_cli.solve(p).problem.ask == ("weights", "S", "dA")
+    p = attn_cli.Problem(X=[[1, 2]], ask=("weights", "S", "dA", "dadditive.W"))
+    assert attn_cli.solve(p).problem.ask == ("weights", "S", "dA", "dadditive.W")
     with pytest.raises(attn_cli.AttnError, match=r"ask: there is no step 'wieghts' \(did you mean 'weights'\?\)"):
         attn_cli.solve(attn_cli.Problem(X=[[1, 2]], ask=("wieghts",)))

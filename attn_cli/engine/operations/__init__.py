@@ -34,8 +34,8 @@ from attn_cli.engine.operations.reindexing import (
     join_heads,
     pairs,
     repeat_heads,
+    shown_as,
     unchanged,
-    written,
 )
 from attn_cli.engine.operations.rows import (
     OneHot,
@@ -93,6 +93,7 @@ __all__ = [
     "row_size",
     "row_sum",
     "row_sum_kept",
+    "shown_as",
     "softmax",
     "square",
     "subtract",
@@ -103,5 +104,4 @@ __all__ = [
     "unchanged",
     "weigh",
     "weighted",
-    "written",
 ]

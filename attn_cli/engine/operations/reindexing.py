@@ -95,7 +95,7 @@ unchanged = Reindex(lambda a: a)
 """X where it serves as Q, K or V itself: (n, d) -> (n, d)"""
 
 
-def written(x: Named, expr: Expr) -> Named:
+def shown_as(x: Named, expr: Expr) -> Named:
     """The same value, written as `expr` where it is used next."""
     return Reindex(lambda a: a, lambda e: expr)(x)
 
