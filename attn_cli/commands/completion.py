@@ -130,10 +130,11 @@ def _arguments(command: str) -> Offers:
     return ()
 
 
-def _members(family: str) -> Callable[[], Offers]:
+def _members(family: str, home: str = "attention") -> Callable[[], Offers]:
     def offers() -> Offers:
-        import attn_cli.engine.attention  # noqa: F401  # which registers them
         from attn_cli.engine.registry import FAMILIES
+
+        import_module(f"attn_cli.engine.{home}")  # which registers them
 
         return [(entry.name, entry.summary) for entry in FAMILIES[family].entries()]
 
@@ -168,6 +169,7 @@ def _formats() -> Offers:
 VALUES: Mapping[str | None, Callable[[], Offers]] = {
     "score": _members("score"),
     "mode": _members("mode"),
+    "estimator": _members("estimator", "estimators"),
     "dtype": _choices("dtype"),
     "mask": lambda: [("causal", "no query attends to a later key")],
     "only": _steps(),

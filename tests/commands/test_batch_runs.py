@@ -475,3 +475,35 @@ def test_a_batch_of_many_files_is_planned_in_linear_time(here):
     start = time.process_time()
     assert len(find_problems(["in"]).problems) == 3000
     assert time.process_time() - start < 2
+
+
+def test_an_interrupted_run_counts_what_was_written_though_nobody_could_report_it(here):
+    from attn_cli.batch.request import Request, prepare
+    from attn_cli.render.style import Style
+
+    problems(here / "in", 5)
+    main(["batch", "in/p0004.yaml", "-o", "out"])
+    batch = prepare(Request(["in"], Job(Style(), "json"), "json", "out"))
+    outcomes = iter(batch)
+    next(outcomes)
+    (here / "out" / "p0003.yaml.json").write_text("{}")
+    outcomes.close()
+    assert batch.interrupted() == "interrupted: 5 problems: 2 written, 0 failed, 3 not tried; with --resume the next run goes on from there"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes as Linux shows them")
+@pytest.mark.parametrize("helper", ["resource_tracker", "forkserver"])
+def test_a_helper_that_dies_costs_nothing_and_shows_no_traceback(here, helper):
+    problems(here / "in", 300)
+    process = subprocess.Popen([*POOLED, "batch", "in", "-o", "out", "--jobs", "2"], cwd=here, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not list((here / "out").glob("*.json")):
+        time.sleep(0.005)
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent, command = status.read_text().rsplit(")", 1)[1].split()[1], (status.parent / "cmdline").read_text()
+        except OSError:
+            continue
+        if parent == str(process.pid) and helper in command:
+            os.kill(int(status.parent.name), signal.SIGKILL)
+    assert process.communicate(timeout=120)[1] == "300 problems: 300 done, 0 failed\n"
+    assert process.returncode == 0
