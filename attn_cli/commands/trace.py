@@ -17,6 +17,9 @@ app = application()
 Cell = Annotated[list[str] | None, typer.Option(metavar="STEP[ROW,COLUMN]", help="Derive this number down to the inputs; may be repeated.")]
 Full = Annotated[bool, typer.Option("--full", help="Every cell and every term, however many there are.")]
 
+Depth = Annotated[int | None, typer.Option(metavar="N", min=0, help="How many levels --cell goes down (default 3).")]
+Terse = Annotated[bool, typer.Option("--terse", help="Leave out what each step does and why.")]
+
 
 @app.command(cls=Command)
 @grouped
@@ -28,7 +31,9 @@ def run(
     file: File = None,
     output: Output = None,
     cell: Cell = None,
+    depth: Depth = None,
     full: Full = False,
+    terse: Terse = False,
 ) -> None:
     """
     \b
@@ -38,4 +43,4 @@ def run(
 
     Print each step of an attention problem with the arithmetic of its cells, as one would write it by hand.
     """
-    walk(file, settings, matrices, files, look, output, "trace", cell or (), full)
+    walk(file, settings, matrices, files, look, output, "trace", cell or (), full, terse=terse, depth=depth)

@@ -34,6 +34,8 @@ def walk(
     cells: Sequence[str] = (),
     full: bool = False,
     work: Callable[[Problem], Trace] | None = None,
+    terse: bool = False,
+    depth: int | None = None,
 ) -> Trace:
     """Load, work and show a problem; `work` is done in place of the forward pass alone."""
     from attn_cli.engine.large.memory import solve_within
@@ -50,7 +52,7 @@ def walk(
             trace = work(loaded.problem) if work is not None else solve_within(loaded.problem, steps, detail)
         except InputError as error:
             raise loaded.locate(error) from error
-        style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full)
+        style = replace(look.style(detail, on_screen=output is None), cells=tuple(cells), full=full, terse=terse, depth=depth)
         result = form.trace(trace, style)
     write(result, output, form.utf_8)
     say((Note("built_in", {"name": EXAMPLE}), *trace.notes) if example else trace.notes, look.language())

@@ -14,8 +14,10 @@ from attn_cli.render.page import Line
 from attn_cli.render.style import Cell, Style
 from attn_cli.render.terminal.text import visible
 
-LINES = 80
-"""A derivation shows so many lines, and says how many follow."""
+DEPTH = 3
+"""Levels below the number that a derivation follows, unless another depth is asked for."""
+BRANCHES = 8
+"""Numbers of one line that a derivation follows; those left are counted."""
 SHOWN_LABELS = 12
 """An error lists at most so many labels."""
 
@@ -26,6 +28,8 @@ class Node(NamedTuple):
     line: Line
     step: Step
     branches: tuple[Node, ...]
+    folded: int = 0
+    """How many of its numbers are not followed."""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Node]]:
         """Every node with its depth, the result first."""
@@ -41,15 +45,15 @@ class Derivation(NamedTuple):
     style: Style
 
     def shown(self) -> tuple[list[tuple[int, Node]], int]:
-        """The nodes to show, with their depth, and how many follow."""
+        """The nodes, with their depth, and how many numbers are not followed."""
         nodes = list(self.root.walk())
-        return (nodes, 0) if self.style.full or len(nodes) <= LINES else (nodes[:LINES], len(nodes) - LINES)
+        return nodes, sum(node.folded for _, node in nodes)
 
     def document(self) -> dict[str, Any]:
-        """For JSON: the lines from the result down."""
-        nodes = [node for _, node in self.root.walk()]
-        lines = [node.line.plain(self.style.fold, self.style.lang) for node in nodes]
-        return {"step": self.root.step.name, "cell": list(self.root.line.at), "lines": lines}
+        """For JSON: the lines from the result down, and how many numbers are not followed."""
+        nodes, folded = self.shown()
+        lines = [node.line.plain(self.style.fold, self.style.lang) for _, node in nodes]
+        return {"step": self.root.step.name, "cell": list(self.root.line.at), "lines": lines, "folded": folded}
 
 
 def derivations(trace: Trace | None, style: Style) -> tuple[Derivation, ...]:
@@ -58,20 +62,28 @@ def derivations(trace: Trace | None, style: Style) -> tuple[Derivation, ...]:
 
 
 def derivation(trace: Trace, step: Step, at: Cell, style: Style) -> Derivation:
-    """The tree of the cell that is shown at `at`; each cell is derived once."""
+    """The tree of the cell that is shown at `at`; each cell is derived once. Deep and wide trees are folded."""
     names, seen = Names(trace), {(step.name, at)}
+    deepest = None if style.full else DEPTH if style.depth is None else style.depth
+    widest = None if style.full else BRANCHES
 
-    def grown(step: Step, at: Cell) -> Node:
-        new: list[tuple[Step, Cell]] = []
-        if not step.given:
-            for n in step.cell(at).numbers():
-                source = names.step_of(n)
-                if source is not None and (key := (source.name, source.row_cell(n.at))) not in seen:
-                    seen.add(key)
-                    new.append((source, key[1]))
-        return Node(worked_line(step, at, style, names, named=True), step, tuple(grown(*one) for one in new))
+    def sources(step: Step, at: Cell) -> list[tuple[Step, Cell]]:
+        """The cells of other steps that a cell is made from and that no line has told yet."""
+        found: dict[tuple[str, Cell], Step] = {}
+        for n in () if step.given else step.cell(at).numbers():
+            source = names.step_of(n)
+            if source is not None and (key := (source.name, source.row_cell(n.at))) not in seen:
+                found[key] = source
+        return [(source, place) for (_, place), source in found.items()]
 
-    return Derivation(grown(step, at), style)
+    def grown(step: Step, at: Cell, depth: int) -> Node:
+        new = sources(step, at)
+        followed = [] if depth == deepest else new[:widest]
+        seen.update((source.name, place) for source, place in followed)
+        branches = tuple(grown(source, place, depth + 1) for source, place in followed)
+        return Node(worked_line(step, at, style, names, named=True), step, branches, len(new) - len(followed))
+
+    return Derivation(grown(step, at, 0), style)
 
 
 # ------------------------------------------------------------------ weights[x1,x3]

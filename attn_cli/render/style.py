@@ -45,6 +45,10 @@ class Style:
     only: tuple[str, ...] = ()
     """Names of the steps to show; empty for all."""
     detail: Literal["compute", "trace"] = "compute"
+    depth: int | None = None
+    """Levels that a derivation follows; None for as many as it does by default."""
+    terse: bool = False
+    """Whether a trace leaves out what each step does and why."""
     full: bool = False
     """Whether long sums and long lists of cells are unfolded."""
     cells: tuple[str, ...] = ()

@@ -180,11 +180,25 @@ def _block(number: int, step: Step, trace: Trace, style: Style) -> Block:
         step_title(step, trace, style.lang),
         str(number),
         formula=step_formula(step, trace, style),
+        before=_reason(step, trace, style),
         matrices=step_matrices(step, trace, style),
         symbol=step.symbol.text,
         step=step,
         apart=style.detail == "trace",
     )
+
+
+def _reason(step: Step, trace: Trace, style: Style) -> tuple[Paragraph, ...]:
+    """In a trace, what a step does and why."""
+    if style.detail != "trace" or style.terse or not known(f"why.{step.name}", style.lang):
+        return ()
+    own = {
+        "weights": trace.problem.mode,
+        "output": "projected" if "concat" in trace else "hard" if picks_one(trace) else "",
+        "scores": "masked" if isinstance(step.made.operation, Masked) else "" if "raw_scores" in trace else trace.settings.get("score"),
+    }
+    variant = own.get(step.name, trace.settings.get("score"))
+    return (Paragraph(text(f"why.{step.name}", style.lang, str(variant)), "why"),)
 
 
 def _numeric_parts(expr: Expr) -> Iterator[Expr]:

@@ -23,7 +23,7 @@ def textbook(**changes: Any) -> Trace:
 
 
 def lines(trace: Trace, *cells: str) -> list[str]:
-    return [line for d in derivations(trace, Style(cells=cells)) for line in d.document()["lines"]]
+    return [line for d in derivations(trace, Style(cells=cells, full=True)) for line in d.document()["lines"]]
 
 
 def test_a_number_is_derived_down_to_the_inputs() -> None:
@@ -57,7 +57,7 @@ O[q1,1] = A[q1,k1]·V[k1,1] + A[q1,k2]·V[k2,1] = 0.7311·2 + 0.2689·3 ≈ 2.26
 ├─ A[q1,k2] = E[q1,k2] / Z[q1] = 1 / 3.7183 ≈ 0.2689
 └─ V[k2,1] = 3   as given
 """
-    assert FORMATS["plain"].trace(solve(problem), Style(cells=("output[1,1]",))) == expected
+    assert FORMATS["plain"].trace(solve(problem), Style(cells=("output[1,1]",), full=True)) == expected
 
 
 def test_without_weights_a_query_is_its_token() -> None:
@@ -137,5 +137,5 @@ def test_a_long_derivation_says_how_much_follows() -> None:
     trace = solve(Problem(X=x, W_Q=rng.normal(size=(8, 8)), W_K=rng.normal(size=(8, 8)), W_V=rng.normal(size=(8, 8))))
     told = FORMATS["plain"].trace(trace, Style(cells=("output[1,1]",)))
     assert isinstance(told, str)
-    assert "more lines; --full shows them all" in told
-    assert "more lines" not in str(FORMATS["plain"].trace(trace, Style(cells=("output[1,1]",), full=True)))
+    assert "more, not followed here; --depth N goes deeper" in told
+    assert "not followed" not in str(FORMATS["plain"].trace(trace, Style(cells=("output[1,1]",), full=True)))

@@ -123,9 +123,16 @@ def test_a_trace_writes_out_every_cell() -> None:
         assert f"  {line}\n" in told
 
 
+def test_a_trace_says_what_each_step_does_and_why_unless_it_is_terse() -> None:
+    for lang, reason in (("en", "A weight is a match, not an importance"), ("zh", "权重表示匹配，而不是重要性")):
+        assert reason in shown(textbook(), detail="trace", lang=lang, width=300)
+        assert reason not in shown(textbook(), detail="trace", lang=lang, width=300, terse=True)
+        assert reason not in shown(textbook(), lang=lang, width=300)
+
+
 def test_a_hard_choice_shows_the_comparison_and_the_row_it_copies() -> None:
     assert (
-        shown(textbook(mode="hard"), detail="trace", only=("weights", "output")).split("\n\n", 1)[1]
+        shown(textbook(mode="hard"), detail="trace", terse=True, only=("weights", "output")).split("\n\n", 1)[1]
         == """\
 1 Attention weights  A = one-hot(row argmax(S))
       x1  x2  x3  chosen
@@ -270,20 +277,20 @@ def test_what_is_too_long_to_read_is_still_written_for_programs(monkeypatch: pyt
 
 def test_a_label_of_several_lines_is_one_quoted_cell() -> None:
     told = shown(textbook(tokens=("a\n\nb\n", "b", "c")), "csv", only=("weights",))
-    assert next(csv.reader(io.StringIO(told)))[1] == "a\n\nb\n"
+    assert list(csv.reader(io.StringIO(told)))[1][1] == "a\n\nb\n"
 
 
 @pytest.mark.parametrize("label", ["a\tb", "a\nb", "\u202egnp.exe", "\u200fא", "a\u2028b", "👩\u200d👧", "a\u200b", 'a"\n,"', "\ufffe"])
 def test_a_csv_holds_labels_as_they_are(label: str) -> None:
     told = shown(textbook(tokens=(label, "b", "c")), "csv", only=("weights",))
-    assert next(csv.reader(io.StringIO(told)))[1] == label
+    assert list(csv.reader(io.StringIO(told)))[1][1] == label
 
 
 @pytest.mark.parametrize("label", ["\x1b[31mred", "\x9b2J", "a\x07", "a\rb", "\x7f", "\ufeffa"])
 def test_a_csv_holds_nothing_that_a_terminal_acts_on(label: str) -> None:
     told = shown(textbook(tokens=(label, "b", "c")), "csv", only=("weights",))
     assert [c for c in told if unicodedata.category(c) == "Cc" and c != "\n" or c == "\ufeff"] == []
-    assert next(csv.reader(io.StringIO(told)))[1] == label.encode("unicode_escape").decode()
+    assert list(csv.reader(io.StringIO(told)))[1][1] == label.encode("unicode_escape").decode()
 
 
 LETTERS = st.text(

@@ -23,8 +23,10 @@ SHOWN_LABELS = 6
 @cache
 def catalogue(lang: str) -> dict[str, str]:
     """The texts of a language."""
-    texts: dict[str, str] = import_module(f"{__name__}.{lang if lang in LANGUAGES else 'en'}").TEXT
-    return texts
+    own = lang if lang in LANGUAGES else "en"
+    texts: dict[str, str] = import_module(f"{__name__}.{own}").TEXT
+    reasons: dict[str, str] = import_module(f"{__name__}.why_{own}").WHY
+    return texts | reasons
 
 
 def text(key: str, lang: str, variant: str = "", /, **values: object) -> str:

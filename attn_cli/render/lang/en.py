@@ -87,7 +87,7 @@ TEXT = {
     "copied/columns": "the column of key {key}",
     "nothing": "nothing to attend to",
     "more_cells": "… {count} more cells; --full shows them all",
-    "more_lines": "… {count} more lines; --full shows them all",
+    "more_lines": "… {count} more, not followed here; --depth N goes deeper, --full shows all",
     "more_terms": "… ({count} more) …",
     "as_given": "as given",
     # in pages

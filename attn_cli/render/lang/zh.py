@@ -87,7 +87,7 @@ TEXT = {
     "copied/columns": "键 {key} 的那一列",
     "nothing": "没有可以关注的键",
     "more_cells": "… 还有 {count} 个数；--full 全部列出",
-    "more_lines": "… 还有 {count} 行；--full 全部列出",
+    "more_lines": "… 另有 {count} 个数没有展开；--depth N 展开更深，--full 展开全部",
     "more_terms": "…（还有 {count} 项）…",
     "as_given": "已给定",
     # in pages

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -127,9 +128,10 @@ def _tree(derivation: Derivation, style: Style) -> Iterator[Row]:
 # ------------------------------------------------------------------ one step
 def _drawn(block: Block, style: Style, skin: Skin) -> list[Row]:
     rows = [*_heading(block, style)]
-    for paragraph in block.before:
-        rows += _paragraph(paragraph, style)
     indent = 2 if style.detail == "trace" and block.step is not None and style.width >= 40 else 0
+    for paragraph in block.before:
+        told = _paragraph(paragraph, replace(style, width=style.width - indent))
+        rows += [[(" " * indent, ""), *row] if indent else row for row in told]
     drawn = [_figure(matrix, style, skin, indent) for matrix in block.matrices]
     alone = style.detail == "trace" and block.step is not None
     for i, group in enumerate(_groups([(figure, alone) for figure in drawn], style.width)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -68,16 +69,19 @@ def _cut(label: str, cells: int, tail: str = "") -> str:
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
-    """The text in lines of at most so many cells, broken at blanks only; later lines are indented."""
+    """The text in lines of at most so many cells, broken at blanks and after Chinese commas and stops only; later lines are indented."""
     if width(text) <= cells:
         return [text]
-    lines, line, first = [], "", True
-    for word in text.split(" "):
-        joined = word if first else f"{line} {word}"
-        if not first and width(joined) > cells and line.strip():
+    lines, line, gap = [], "", None
+    for word in re.split(r"( )|(?<=[，。；：、])(?=[^ ])", text):
+        if word in (" ", None):
+            gap = word or ""
+            continue
+        joined = word if gap is None else f"{line}{gap}{word}"
+        if gap is not None and width(joined) > cells and line.strip():
             lines.append(line.rstrip())
             joined = indent + word
-        line, first = joined, False
+        line, gap = joined, ""
     return [*lines, line.rstrip()]
 
 
