@@ -31,8 +31,8 @@ BESIDE, PER_SLIP = 8, 3
 """Cells. Beside a mistake one cell of so many may hold a slip of its own, if the mistake gives so many others for each such cell."""
 COARSEST = 0
 """Decimals. Nobody is thought to have rounded to fewer too early."""
-PLAUSIBLE = 12
-"""Units times the largest numbers about. Rounding moves no cell by more; raised, more mistakes are worked out in vain."""
+PLAUSIBLE = 8
+"""Times as far as rounding moves right work. It moves no mistaken cell farther; raised, more mistakes are worked out in vain."""
 UNLIKELY = 0.25
 """Of a step's largest number. A step that is farther off was not rounded too early; raised, more steps are tried for it."""
 
@@ -68,6 +68,7 @@ class Book:
     variants: list[Variant] = field(default_factory=list)
     _hideable: dict[Any, list[Variant]] = field(default_factory=dict)
     _visible: dict[Any, list[Variant]] = field(default_factory=dict)
+    _last: tuple[tuple[Any, ...], tuple[float, float]] | None = None
 
     def __post_init__(self) -> None:
         self.variants += [variant for variant in variants(self.truth) if variant.changes]
@@ -116,10 +117,13 @@ class Book:
 
     def explain(self, submission: Submission, placed: Placed, cells: Array) -> Explanation | None:
         """The simplest mistake that explains a wrong step, cells in row layout (as written where the shape is another)."""
+        placed = _readable(placed)
         seen = placed if placed.fits else self._as_rows(placed)
         if seen is None or not np.isfinite(seen.value[seen.given]).any():
             return None
-        wrong = (cells == WRONG) if placed.fits else seen.given
+        wrong = (cells == WRONG) & seen.given if placed.fits else seen.given
+        if not wrong.any():
+            return None
         fits = self._fitting(submission, seen, wrong)
         if placed.fits:
             submission.mistaken[placed.step] = [fit.variant.instead for fit in fits]
@@ -181,31 +185,26 @@ class Book:
 
     def _plausible(self, submission: Submission, placed: Placed, variant: Variant) -> bool:
         """A quick look at what the mistake gives from our own numbers, before anything is run."""
-        theirs, ours = placed.value, variant.values[placed.step]
-        if ours.shape != theirs.shape:
-            return False
-        if submission.tainted:
-            return True
-        unit = max(
-            float(placed.answer.unit.max(initial=0.0)),
-            _unit(placed),
-            submission.tol or 0.0,
-            *(2 * float(np.nanmax(h, initial=0.0)) for h in submission.halves.values()),
-            0.0,
-        )
+        ours = variant.values[placed.step]
+        return ours.shape == placed.shape and (submission.tainted or self._close(submission, placed, ours))
+
+    def _close(self, submission: Submission, placed: Placed, ours: Array) -> bool:
+        """Whether rounding on the way may have moved all but a few cells from these numbers to those written."""
+        moved, size = self._moved(submission, placed)
+        larger = max(1.0, _size(ours) / max(size, 1e-9))
         with np.errstate(invalid="ignore"):
-            off = np.where(np.isfinite(theirs) & np.isfinite(ours), np.abs(theirs - ours), 0.0)
-            size = np.max(np.abs(ours[np.isfinite(ours)]), initial=0.0)
-        far = (off > PLAUSIBLE * unit * (1 + self._largest) * (1 + size)) & placed.given
+            far = ~(np.abs(placed.value - ours) <= PLAUSIBLE * moved * larger) & np.isfinite(ours) & placed.given
         return bool(far.sum() <= _most_misses(placed))
 
-    @cached_property
-    def _largest(self) -> float:
-        return max(
-            float(np.abs(s.made.value[np.isfinite(s.made.value)]).max(initial=0.0))
-            for s in self.truth
-            if s.name not in ("exponentials", "row_sums")
-        )
+    def _moved(self, submission: Submission, placed: Placed) -> tuple[float, float]:
+        """How far rounding moves right work at this step, and its largest number; kept for the next mistake at the same step."""
+        key = (placed, submission.written)
+        if self._last is None or any(kept is not now for kept, now in zip(self._last[0], key, strict=True)):
+            right, *others = (trace.step(placed.step).made.value for trace in self._honest(submission, placed))
+            moved = max((_farthest(other, right) for other in others if other.shape == right.shape), default=0.0)
+            moved = max(moved, MOST_UNITS * max(float(placed.unit.max(initial=0.0)), submission.tol or 0.0))
+            self._last = key, (moved, _size(right))
+        return self._last[1]
 
     def _worked(
         self, submission: Submission, placed: Placed, variant: Variant, instead: Replacements, rounding: Rounding | None = None
@@ -219,10 +218,11 @@ class Book:
     def _ways(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> Iterator[tuple[int, Array]]:
         """What the mistake gives exactly, from the numbers handed in or from right ones; then with hidden steps rounded."""
         manners = variant.manners(placed.step)
-        yield from ((EXACT, self._worked(submission, placed, variant, instead)) for instead in manners)
+        exact = [self._worked(submission, placed, variant, instead) for instead in manners]
         if not submission.tainted and submission.written:
-            yield EXACT, variant.values[placed.step]
-        if most >= HIDDEN:
+            exact.append(variant.values[placed.step])
+        yield from ((EXACT, ours) for ours in exact)
+        if most >= HIDDEN and any(ours.shape == placed.shape and self._close(submission, placed, ours) for ours in exact):
             for instead, rounding in product(manners, self._roundings(submission, placed)):
                 yield HIDDEN, self._worked(submission, placed, variant, instead, rounding)
 
@@ -274,6 +274,8 @@ class Book:
         if (far & placed.given).any():
             return False
         for constants in rounded_constants(self.truth, placed, submission.handed):
+            if len(constants) > 1:
+                continue  # one at a time: trying both together takes long, and hardly anybody rounds both
             instead = {**constants, **{name: after(constants.get(name), mistake) for name, mistake in variant.instead.items()}}
             if holds(placed, self._worked(submission, placed, variant, instead), submission.tol):
                 return True
@@ -358,6 +360,23 @@ def _described(placed: Placed, sources: list[Array], wrong: Array, *tables: Mapp
     steps = [Seen(ours, placed.value, placed.unit, placed.digits, wrong) for ours in sources]
     with np.errstate(invalid="ignore"):
         return [code for table in tables for code, looks_so in table.items() if any(looks_so(seen) for seen in steps)]
+
+
+def _farthest(one: Array, other: Array) -> float:
+    """The largest difference between finite cells of two steps."""
+    both = np.isfinite(one) & np.isfinite(other)
+    return float(np.abs(np.subtract(one, other, out=np.zeros(one.shape), where=both)).max(initial=0.0))
+
+
+def _size(value: Array) -> float:
+    """The largest finite number of a step."""
+    return float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
+
+
+def _readable(placed: Placed) -> Placed:
+    """An answer without the cells that cannot be read, which no mistake gives."""
+    answer = placed.answer
+    return replace(placed, answer=replace(answer, given=answer.given & ~np.isnan(answer.value)))
 
 
 def _most_misses(placed: Placed) -> int:

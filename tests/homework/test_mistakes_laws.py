@@ -85,11 +85,12 @@ def shown(variant, truth):
 
 @pytest.mark.parametrize("code", MISTAKES)
 def test_a_mistake_is_recognised_from_its_own_numbers_honestly_rounded(code):
-    found = []
+    found, tried = [], set()
     for name, variant in VARIANTS:
         step = shown(variant, TRACES[name]) if variant.code == code else None
-        if step is None:
+        if step is None or (name, *variant.instead) in tried:
             continue
+        tried.add((name, *variant.instead))
         given = {step: variant.values[step]}
         if variant.mistake.beside:
             given["scores"] = TRACES[name].step("scores").made.value
