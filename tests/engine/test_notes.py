@@ -138,3 +138,24 @@ def test_the_settings_say_what_was_chosen():
     assert several["softcap"] == 5
     assert several["mask"] == {"causal": True, "offset": 0, "window": [2, None]}
     assert several["scale"] == 1
+
+
+def test_the_settings_name_the_factor_of_the_raw_score():
+    q = np.ones((2, 4))
+    found = {
+        "scaled": solve(Problem(Q=q, K=q)).settings["scale"],
+        "dot": solve(Problem(Q=q, K=q, score="dot")).settings["scale"],
+        "own": solve(Problem(Q=q, K=q, scale=3)).settings["scale"],
+        "given": solve(Problem(scores=[[1.0]])).settings["scale"],
+    }
+    assert found == {"scaled": 0.5, "dot": 1.0, "own": 3.0, "given": None}
+
+
+def test_the_settings_name_the_mask_in_force():
+    def mask(**parts):
+        return solve(Problem(scores=np.zeros((3, 3)), mask=parts)).settings.get("mask")
+
+    assert mask(offset=1) is None
+    assert mask(causal=True) == {"causal": True, "offset": 0}
+    assert mask(window=[2, None], offset=3) == {"offset": 3, "window": [2, None]}
+    assert mask(lengths=2, keep=np.ones((3, 3)), drop=[0, 0, 1]) == {"lengths": 2, "keep": True, "drop": True}
