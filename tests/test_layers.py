@@ -85,9 +85,6 @@ ALLOWED: dict[str, str] = {}
 """Functions that keep more in one piece, and why."""
 
 TO_MEND = {
-    "attn_cli.homework.forgiven.rounded_constants",
-    "attn_cli.homework.marking.Marker._steps",
-    "attn_cli.homework.places._fitted.spread",
     "attn_cli.render.classes._marks",
     "attn_cli.render.data.json.document",
     "attn_cli.render.derivation",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,32 +133,3 @@ def _twins(reports: Sequence[Report]) -> tuple[tuple[str, ...], ...]:
     for report in reports:
         files[report.content].append(report.file or "")
     return tuple(tuple(names) for names in files.values() if len(names) > 1)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A class in a few numbers."""
-
-    submissions: int
-    unreadable: int
-    right: int
-    earned: tuple[float, ...]
-    possible: float
-    mistakes: tuple[tuple[str, int], ...]
-    """Codes with how many submissions they explain, the commonest first."""
-    steps: tuple[tuple[str, int], ...]
-    """Where the first wrong cell is, with how often."""
-
-
-def summary(reports: Sequence[Report | Failed]) -> Summary:
-    marked = [report for report in reports if isinstance(report, Report)]
-    steps = Counter(report.first_wrong.name for report in marked if report.first_wrong is not None)
-    return Summary(
-        len(reports),
-        len(reports) - len(marked),
-        sum(report.right for report in marked),
-        tuple(report.earned for report in marked),
-        max((report.possible for report in marked), default=0),
-        tuple((code, len(files)) for code, files in _mistakes(marked)),
-        tuple(steps.most_common()),
-    )

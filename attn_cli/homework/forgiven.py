@@ -139,16 +139,14 @@ def rounded_constants(truth: Trace, placed: Placed, handed: frozenset[str]) -> I
     scaled = next((name for name in ("raw_scores", "scores") if name in truth), "") if "products" in truth else ""
     roots: list[Replacements] = [{}]
     if scaled in hidden:
-        roots += [{scaled: scaled_by(divisor)} for divisor in _rounded_roots(truth, scaled, hides=scaled != placed.step)]
+        roots += [{scaled: scaled_by(divisor)} for divisor in _rounded_roots(truth, hides=scaled != placed.step)]
     bases: list[Replacements] = [{}]
     if "exponentials" in hidden and "exponentials" in truth:
-        bases += [{"exponentials": to_the_power(base)} for base in dict.fromkeys(round(float(np.e), n) for n in reversed(E_DECIMALS))]
-    for root, base in product(roots, bases):
-        if root or base:
-            yield {**root, **base}
+        bases += [{"exponentials": to_the_power(round(float(np.e), n))} for n in reversed(E_DECIMALS)]
+    yield from ({**root, **base} for root, base in list(product(roots, bases))[1:])
 
 
-def _rounded_roots(truth: Trace, scaled: str, hides: bool) -> Iterator[float]:
+def _rounded_roots(truth: Trace, hides: bool) -> Iterator[float]:
     """What the products may be divided by instead of √d_k, or of a root that the problem's own scale is.
 
     Hidden scores that a rounded reciprocal gives are left out where rounding those scores themselves gives them, too.

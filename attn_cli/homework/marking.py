@@ -92,16 +92,23 @@ class Marker:
         return Report(self.truth, tuple(steps), file, notes, _digest(answers, max(step.made.value.size for step in self.truth)))
 
     def _steps(self, answers: Sequence[AnyAnswer]) -> list[StepReport]:
-        arrays = sorted((a for a in answers if isinstance(a, ArrayAnswer)), key=lambda a: ORDER.index(holder(a.name, self.truth)))
-        by_program = self.kernel.mark(arrays) if arrays else []
-        placed = [place(answer, self.truth) for answer in answers if isinstance(answer, Answer)]
-        placed.sort(key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
-        handed = {marked.step: marked.handed for marked in by_program if marked.handed is not None}
-        by_hand = mark(Submission(self.truth, placed, self.tol, arrays=handed), self.book) if placed else []
-        asked = self.asked or tuple(answer.name for answer in answers)
-        asked = tuple(self._answering(name, [answer.name for answer in answers]) for name in asked)
+        names = [answer.name for answer in answers]
+        asked = tuple(self._answering(name, names) for name in self.asked or names)
+        arrays = self._arrays([answer for answer in answers if isinstance(answer, ArrayAnswer)])
+        by_hand = self._by_hand([answer for answer in answers if isinstance(answer, Answer)], arrays)
         reports = [self._step(m, asked) if _means_something(m) else self._absent(m.placed.name, asked) for m in by_hand]
-        return [*reports, *(self._array(marked, asked) for marked in by_program)]
+        return [*reports, *(self._array(marked, asked) for marked in arrays)]
+
+    def _arrays(self, answers: list[ArrayAnswer]) -> list[ArrayMarked]:
+        return self.kernel.mark(sorted(answers, key=lambda answer: ORDER.index(holder(answer.name, self.truth)))) if answers else []
+
+    def _by_hand(self, answers: Sequence[Answer], arrays: Sequence[ArrayMarked]) -> list[Marked]:
+        """Numbers written by hand, which may follow from arrays handed in beside them."""
+        if not answers:
+            return []
+        placed = sorted((place(answer, self.truth) for answer in answers), key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
+        handed = {marked.step: marked.handed for marked in arrays if marked.handed is not None}
+        return mark(Submission(self.truth, placed, self.tol, arrays=handed), self.book)
 
     def _answering(self, name: str, answers: Sequence[str]) -> str:
         """The answer that stands for a step asked for: the one of its name, else one to a step that holds the same value."""

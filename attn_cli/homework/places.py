@@ -237,25 +237,25 @@ def _fitted(answer: Answer, layout: Layout, need_not: Array | None, labels: Sequ
         across = np.swapaxes(numbers, layout.tokens or 0, (layout.tokens or 0) - 1)
         at = _fitted(answer, Layout(across, (layout.tokens or 0) - 1), need_not, labels)
         return None if at is None else np.swapaxes(at, layout.tokens or 0, (layout.tokens or 0) - 1)
-    single, fewer = numbers.size == 1, _fewer(answer, layout)
+    single, fewer = numbers.size == 1, _fewer(answer, layout) or not layout.columns
     masked = np.zeros(numbers.shape, bool) if need_not is None else need_not.ravel()[numbers]
+
+    def stands_alone(form: Any, shape: tuple[int, ...]) -> bool:
+        """Whether something without brackets may stand here: a number in its place, or nothing in place of all that is missing."""
+        return form is None or (not isinstance(form, list) and (single or not shape or not answer.given[form]))
+
+    def may_stop(form: list[Any], at: tuple[int, ...]) -> bool:
+        """Whether a list may be shorter than the layout: it holds the first tokens, or all that follows is masked."""
+        return bool(form and len(at) == layout.tokens and fewer) or bool(masked[at].ndim == 1 and masked[at][len(form) :].all())
 
     def spread(form: Any, at: tuple[int, ...]) -> Array:
         shape: tuple[int, ...] = numbers.shape[len(at) :]
-        if isinstance(form, Mapping) and len(at) == layout.tokens:
-            form = _in_order(form, labels)
-        if form is None:
-            return np.full(shape, -1)
-        if not isinstance(form, list | Mapping) and (single or not shape or not answer.given[form]):
-            return np.full(shape, form)
-        if not isinstance(form, list) or not shape or len(form) > shape[0]:
-            raise _Unfit
-        short = shape[0] - len(form)
-        if (
-            short
-            and not (form and len(at) == layout.tokens and (fewer or not layout.columns))
-            and not (len(shape) == 1 and masked[at][len(form) :].all())
-        ):
+        if isinstance(form, Mapping):
+            form = _in_order(form, labels) if len(at) == layout.tokens else []
+        if stands_alone(form, shape):
+            return np.full(shape, -1 if form is None else form)
+        short = shape[0] - len(form) if isinstance(form, list) and shape else -1
+        if short < 0 or (short and not may_stop(form, at)):
             raise _Unfit
         return np.stack([spread(part, (*at, i)) for i, part in enumerate([*form, *[None] * short])])
 
