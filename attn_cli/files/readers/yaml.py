@@ -28,6 +28,7 @@ _NEXT = re.compile(r"(?: *+(?:#[^\n]*)?\n)*( *+)")
 """Lines that say nothing, and the indentation of the one after them."""
 _END = re.compile(rf" *+(?:(?<= )#[^\n]*)?\n{_NEXT.pattern}")
 _KEY = re.compile(r"([A-Za-z_]\w{0,99}):(?: +|(?=\n))")
+_FLOW_KEY = re.compile(r" *([A-Za-z_]\w{0,99}): +(?! )")
 _TEXT = re.compile(rf"{_QUOTED}|{_FIRST}[^:#\n]*")
 _NUMBER = r" *-?[0-9.][-+/.0-9eE]* *"
 _NUMBERS = re.compile(rf"\[((?:{_NUMBER},)*{_NUMBER})\]")
@@ -133,6 +134,8 @@ class _Reader:
             at += 1
         if self.text.startswith("[", at):
             node, end = self._list(at, 1)
+        elif self.text.startswith("{", at):
+            node, end = self._flow_mapping(at, 1)
         elif match := _TEXT.match(self.text, at):
             node, end = self._scalar(match[0], at), match.end()
         else:
@@ -168,6 +171,29 @@ class _Reader:
         if not text.startswith("]", at):
             raise _NotPlain("a list that does not end")
         return Items(items, line, column), at + 1
+
+    def _flow_mapping(self, start: int, depth: int) -> tuple[Pairs, int]:
+        """The mapping in braces that opens at `start`, and where it ends."""
+        text, at, pairs = self.text, start, dict[str, tuple[Scalar, Node]]()
+        while not pairs or text.startswith(",", at):
+            match = _FLOW_KEY.match(text, at + 1)
+            if match is None or match[1] in pairs or depth > _DEEPEST:
+                raise _NotPlain("no plain key")
+            node: Node
+            if text.startswith("[", match.end()):
+                node, at = self._list(match.end(), depth + 1)
+            elif text.startswith("{", match.end()):
+                node, at = self._flow_mapping(match.end(), depth + 1)
+            elif (cell := _CELL.match(text, match.end())) and cell[1] != "[":
+                node, at = self._scalar(cell[1], cell.start(1)), cell.end()
+            else:
+                raise _NotPlain("no plain value")
+            pairs[match[1]] = self._scalar(match[1], match.start(1)), node
+            while text.startswith(" ", at):
+                at += 1
+        if not text.startswith("}", at):
+            raise _NotPlain("a mapping that does not end")
+        return Pairs(list(pairs.values()), self.line, start - self.start + 1), at + 1
 
     def _scalar(self, text: str, at: int) -> Scalar:
         column = at - self.start + 1

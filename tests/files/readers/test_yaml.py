@@ -123,6 +123,13 @@ def mutated(texts):
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(mutated(FILE))
+@example("a: {b: 1, c: [1, 2], d: {e: x y , f: 'g'}} # h\n")
+@example("a: {b: 1,}\n")
+@example("a: {b:1}\n")
+@example("a: {b: c: d}\n")
+@example("a: {b: 1, b: 2}\n")
+@example("a: {b: 1} c\n")
+@example("a: {b: -1 , c: 2 }\nd: {e: [[1, 2], [3, 4]]}\n")
 @example("a: b\n c\n")
 @example("a: b\n\n# c\n  d\n")
 @example("a: b\n# c\n  d: e\n")
