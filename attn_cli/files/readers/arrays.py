@@ -29,6 +29,8 @@ _KINDS = "biufcSU"
 """Kinds of dtypes that are read: truths, numbers (complex ones only to say so), texts."""
 _METHODS = {zipfile.ZIP_STORED: "", zipfile.ZIP_DEFLATED: "", zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "lzma"}
 """How members are packed; NumPy writes the first two, and only those unfold piece by piece."""
+_MOST_TEXT = 2**22
+"""Bytes of text in one array. Each label becomes an object of its own: ten times as many take a second and 100 MB."""
 _PIECE = 2**20
 """Bytes that are unpacked at a time; more only cost memory."""
 MOST_NAMED = 20
@@ -176,7 +178,10 @@ def _header(file: IO[bytes], name: str) -> _Header:
         raise InputError(f"holds values of {kind}, expected numbers", place=Place(name))
     if any(length < 0 for length in shape):
         raise InputError(f"says that its shape is {shape}; no length is negative", place=Place(name))
-    return _Header(tuple(map(int, shape)), fortran, dtype, 8 + size + len(text))
+    header = _Header(tuple(map(int, shape)), fortran, dtype, 8 + size + len(text))
+    if dtype.kind in "US" and header.takes > _MOST_TEXT:
+        raise InputError(f"holds {size_text(header.takes)} of text, expected labels or a word", place=Place(name))
+    return header
 
 
 def _in_place(data: memoryview, header: _Header, name: str) -> Array:
