@@ -17,7 +17,6 @@ def students():
     return module
 
 
-@pytest.mark.xfail(reason="rounded constants are not forgiven yet", strict=False)
 def test_honest_work_is_never_wrong_or_carried(students):
     assert students.honest_left_alone(60, seed=11)["blamed"] == 0
 
