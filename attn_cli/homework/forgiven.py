@@ -104,17 +104,21 @@ HABITS: Mapping[str, Habit] = {"cut_off": cut_off, "single_precision": single_pr
 
 
 # ------------------------------------------------------------------ constants rounded
-def with_constants(submission: Submission, placed: Placed, left: Array, numbers: Numbers) -> Array:
-    """Which of the cells that are left follow, as all others but for single slips do, where e or a root was rounded."""
+def with_constants(submission: Submission, placed: Placed, left: Array, numbers: Numbers, mistake: Replacements | None = None) -> Array:
+    """Which of the cells that are left follow, as all others but for single slips do, where e or a root was rounded.
+
+    Beside a mistake in hidden steps, if one is said.
+    """
     none = np.zeros(placed.shape, bool)
     theirs, given = placed.value, placed.given
-    ours = submission.follows(placed, submission.run(numbers.given), numbers)
+    ours = submission.follows(placed, submission.run(numbers.given, mistake), numbers)
     with np.errstate(invalid="ignore"):
         near_by = np.abs(theirs - ours) <= CONSTANT_MOVES * np.max(np.abs(ours), initial=0.0, where=np.isfinite(ours)) + 2 * placed.unit
     if 2 * (left & near_by).sum() < left.sum():
         return none
     best, most = None, 0
-    for instead in rounded_constants(submission.truth, placed, submission.handed):
+    for constants in rounded_constants(submission.truth, placed, submission.handed):
+        instead = {**(mistake or {}), **constants}
         for given_numbers in (numbers.given, {}):
             for rounding in (None, placed.answer.rounding):
                 made = submission.run(given_numbers, instead, rounding).step(placed.step).made.value

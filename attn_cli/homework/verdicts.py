@@ -8,6 +8,7 @@ forgiven; carried, which follows in the same ways from all of the writer's numbe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, product
 
@@ -99,20 +100,22 @@ def _follow(submission: Submission, placed: Placed, cells: Array, notes: list[st
 
 def _carry_on(submission: Submission, placed: Placed, cells: Array, notes: list[str]) -> None:
     """Call those wrong cells carried that follow where a mistake found in an earlier step was made in the hidden ones, too."""
-    for instead in chain.from_iterable(submission.mistaken.values()):
+    for mistake in chain.from_iterable(submission.mistaken.values()):
         for numbers in (submission.own, NOTHING):
-            if not (cells == WRONG).any():
-                return
-            try:
-                made = submission.follows(placed, submission.run(numbers.given, instead), numbers)
-            except FAILS:
-                continue
-            if made.shape == placed.shape:
-                cells[(cells == WRONG) & as_it_is(placed, made, submission.tol)] = CARRIED
-                for rounding, those in _roundings(placed):
-                    left = (cells == WRONG) & those
-                    cells[_by_rounding(submission, placed, left, numbers, rounding, instead)] = CARRIED
-                _forgive_from([made], placed, cells, notes, CARRIED)
+            if (cells == WRONG).any():
+                with suppress(*FAILS):
+                    _carry_from(submission, placed, cells, notes, numbers, mistake)
+
+
+def _carry_from(submission: Submission, placed: Placed, cells: Array, notes: list[str], numbers: Numbers, mistake: Replacements) -> None:
+    made = submission.follows(placed, submission.run(numbers.given, mistake), numbers)
+    if made.shape != placed.shape:
+        return
+    cells[(cells == WRONG) & as_it_is(placed, made, submission.tol)] = CARRIED
+    for rounding, those in _roundings(placed):
+        cells[_by_rounding(submission, placed, (cells == WRONG) & those, numbers, rounding, mistake)] = CARRIED
+    _forgive_from([made], placed, cells, notes, CARRIED)
+    _forgive_on_the_way(submission, placed, cells, notes, CARRIED, numbers, mistake)
 
 
 def _by_rounding(
@@ -158,13 +161,26 @@ def _forgive(
     """Give the verdict to wrong cells that an honest habit alone explains, with a note."""
     truth = [submission.run({}).step(placed.step).made.value] if verdict == ROUNDED else []
     _forgive_from([as_written, *truth], placed, cells, notes, verdict)
+    _forgive_on_the_way(submission, placed, cells, notes, verdict, numbers)
+
+
+def _forgive_on_the_way(
+    submission: Submission,
+    placed: Placed,
+    cells: Array,
+    notes: list[str],
+    verdict: int,
+    numbers: Numbers,
+    mistake: Replacements | None = None,
+) -> None:
+    """Give the verdict to wrong cells that follow where hidden steps were cut off, or constants rounded."""
     rounding = placed.answer.rounding
     if (cells == WRONG).any() and rounding.rounds:
-        cut = submission.follows(placed, submission.run(numbers.given, rounding=rounding._replace(how="cut")), numbers)
+        cut = submission.follows(placed, submission.run(numbers.given, mistake, rounding._replace(how="cut")), numbers)
         _give(verdict, "cut_off", HABITS["cut_off"](placed, cut, False), cells, notes)
     left = (cells == WRONG) & (placed.unit > 0) & np.isfinite(placed.value)
     if left.any():
-        _give(verdict, "constants_rounded", with_constants(submission, placed, left, numbers), cells, notes)
+        _give(verdict, "constants_rounded", with_constants(submission, placed, left, numbers, mistake), cells, notes)
 
 
 def _forgive_from(sources: Sequence[Array], placed: Placed, cells: Array, notes: list[str], verdict: int) -> None:
