@@ -85,15 +85,8 @@ ALLOWED: dict[str, str] = {}
 """Functions that keep more in one piece, and why."""
 
 TO_MEND = {
-    "attn_cli.render.classes._marks",
     "attn_cli.render.data.json.document",
-    "attn_cli.render.derivation",
-    "attn_cli.render.inputs",
     "attn_cli.render.marked._as_written.visit",
-    "attn_cli.render.marked._matrices",
-    "attn_cli.render.marked._remarks",
-    "attn_cli.render.style.Style.worked",
-    "attn_cli.render.style._rational",
     "attn_cli.render.terminal.grid.Grid.__init__",
     "attn_cli.render.terminal.grid.Grid._table",
     "attn_cli.render.terminal.layout._tree",

@@ -63,7 +63,7 @@ def _table(rows: Sequence[str], columns: Sequence[str], texts: list[list[str]], 
 def _marks(reports: Sequence[Report | Failed], style: Style) -> Block:
     """What each submission earned, step by step, its first slip, and what explains it."""
     lang = style.lang
-    steps = list(dict.fromkeys(step.name for report in reports if isinstance(report, Report) for step in report.asked))
+    steps = _steps(reports)
     titles = (*steps, *(text(f"class.{key}", lang) for key in ("earned", "first", "slip")))
     rows = [_row(report, steps) for report in reports]
     verdicts = [[verdict for verdict, _ in row] for row in rows]
@@ -71,6 +71,11 @@ def _marks(reports: Sequence[Report | Failed], style: Style) -> Block:
     matrix = matrix._replace(marks=Marks(verdicts, [[""] * len(titles) for _ in rows]), links=tuple(style.links or ()))
     failed = [Paragraph(f"{r.file}: {text('class.error', lang)}: {r.error}", "wrong") for r in reports if isinstance(r, Failed)]
     return Block("marks", text("class.points", lang), matrices=(matrix,), after=tuple(failed), apart=True)
+
+
+def _steps(reports: Sequence[Report | Failed]) -> list[str]:
+    """The names of the steps asked for."""
+    return list(dict.fromkeys(step.name for report in reports if isinstance(report, Report) for step in report.asked))
 
 
 def _row(report: Report | Failed, steps: Sequence[str]) -> list[tuple[str, str]]:

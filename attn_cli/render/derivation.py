@@ -58,10 +58,10 @@ class Derivation(NamedTuple):
 
 def derivations(trace: Trace | None, style: Style) -> tuple[Derivation, ...]:
     """The derivation of each of `style.cells`. Raises InputError for a cell that is not there."""
-    return () if trace is None else tuple(derivation(trace, *find_cell(trace, reference), style) for reference in style.cells)
+    return () if trace is None else tuple(derive(trace, *find_cell(trace, reference), style) for reference in style.cells)
 
 
-def derivation(trace: Trace, step: Step, at: Cell, style: Style) -> Derivation:
+def derive(trace: Trace, step: Step, at: Cell, style: Style) -> Derivation:
     """The tree of the cell that is shown at `at`; each cell is derived once. Deep and wide trees are folded."""
     names, seen = Names(trace), {(step.name, at)}
     deepest = None if style.full else DEPTH if style.depth is None else style.depth

@@ -12,7 +12,7 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.problem import KEYS, Problem
 from attn_cli.engine.steps import Step, Trace, turned
-from attn_cli.render.inputs import Input, inputs
+from attn_cli.render.inputs import Input, inputs_of
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.sheet import ROOM, Sheet, Table, written
@@ -111,7 +111,7 @@ def _number(n: Num) -> str:
 def sheet(exercise: Exercise, style: Style) -> Sheet:
     """What is given, then each step asked for with room for its numbers."""
     trace = exercise.trace
-    tables = [table for one in inputs(trace) for table in _given(one, trace, style)]
+    tables = [table for one in inputs_of(trace) for table in _given(one, trace, style)]
     for number, step in enumerate(exercise.steps, 1):
         title = step_title(step, trace, style.lang)
         tables += _asked(step, f"{number}. {title[:1].upper()}{title[1:]}", trace, style)

@@ -51,7 +51,7 @@ class Input(Step):
         return [[one(i, j) for j in range(shown.shape[1])] for i in range(shown.shape[0])]
 
 
-def inputs(trace: Trace) -> list[Input]:
+def inputs_of(trace: Trace) -> list[Input]:
     """Every input that some step is made from, in the order of a problem's keys, and who may attend to whom."""
     found: dict[str, Named] = {}
     for step in trace:

@@ -215,15 +215,7 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style) -> Ite
         told = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in step.counts.most_common())
         yield Paragraph(text("check.counts", lang, counts=told))
     if step.verdict == "wrong" and step is not first:
-        if not _fits(step, shown):
-            yield Paragraph(_shape(step, shown, lang), "wrong")
-        told_before = _told_before(step, report)
-        if told_before is not None and step.mistake is not None:
-            yield Paragraph(text("check.same_mistake", lang, step=told_before, code=step.mistake.code))
-        else:
-            yield from _mistake(step, lang)
-        if style.answers and step.at is not None:
-            yield Paragraph("", lines=(worked_line(shown, step.at, style, Names(report.trace)),))
+        yield from _later_slip(step, shown, report, style)
     if style.explain and style.answers:
         names = Names(report.trace)
         cells = [at for at in _wrong_cells(step, shown) if at != step.at]
@@ -233,6 +225,19 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style) -> Ite
         yield Paragraph(note_text(note, lang))
     if step is not first or not step.array:
         yield from _precision(step, report, style)
+
+
+def _later_slip(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Paragraph]:
+    """What is wrong in a step that is not the first wrong one; a mistake that was told is not told again."""
+    lang, told_before = style.lang, _told_before(step, report)
+    if not _fits(step, shown):
+        yield Paragraph(_shape(step, shown, lang), "wrong")
+    if told_before is not None and step.mistake is not None:
+        yield Paragraph(text("check.same_mistake", lang, step=told_before, code=step.mistake.code))
+    else:
+        yield from _mistake(step, lang)
+    if style.answers and step.at is not None:
+        yield Paragraph("", lines=(worked_line(shown, step.at, style, Names(report.trace)),))
 
 
 def _told_before(step: StepReport, report: Report) -> str | None:
@@ -308,19 +313,24 @@ def _matrices(step: StepReport, shown: Step, report: Report, style: Style) -> It
     if step.verdict == "missing" or _counted(step, style) or (step.array and step.verdict in ("right", "rounded")):
         return
     if _fits(step, shown):
-        vector = len(shown.axes) == 1 or len(shown.kind.axes) == 1
-        whole = all_whole(shown.value)
-        for matrix in step_matrices(shown, report.trace, style):
-            written, cells, expected = (_inside(nested, matrix.prefix) for nested in (step.written, step.cells, step.expected))
-            if vector:
-                written, cells, expected = (_as_shown(nested, shown) for nested in (written, cells, expected))
-            marked = _marked(matrix, written, cells, expected if style.answers else None, style, whole)
-            yield marked if style.answers else marked._replace(cells=lambda: iter(()))
+        yield from _as_the_step(step, shown, report, style)
         return
     yield from _as_written(step, shown, report, style)
     if style.answers and shown.value.size <= MANY and shape_of(step.cells) != shape_of(step.expected):
         caption = text("check.as_it_should_be", style.lang)
         yield from (m._replace(caption=f"{caption} {m.caption}".strip(), margin=None) for m in step_matrices(shown, report.trace, style))
+
+
+def _as_the_step(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Matrix]:
+    """An answer that lies as its step does, with the step's labels."""
+    vector = len(shown.axes) == 1 or len(shown.kind.axes) == 1
+    whole = all_whole(shown.value)
+    for matrix in step_matrices(shown, report.trace, style):
+        written, cells, expected = (_inside(nested, matrix.prefix) for nested in (step.written, step.cells, step.expected))
+        if vector:
+            written, cells, expected = (_as_shown(nested, shown) for nested in (written, cells, expected))
+        marked = _marked(matrix, written, cells, expected if style.answers else None, style, whole)
+        yield marked if style.answers else marked._replace(cells=lambda: iter(()))
 
 
 def _as_shown(row: list[Any], shown: Step) -> list[Any]:

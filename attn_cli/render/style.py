@@ -114,15 +114,7 @@ class Style:
         """
         parts = tuple(_chain(expr))
         result, wanted = self.short(value), self.number(value)
-        writer = fallback = None
-        for writer in self._writers(written, any(map(_raises, parts))):
-            if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
-                fallback = fallback or writer
-                if all(_holds(before, after, writer) for before, after in zip(parts, parts[1:], strict=False)):
-                    break
-        else:
-            writer = fallback or writer
-        assert writer is not None
+        writer = self._shortest(parts, wanted, written)
         signs = ["=" if _agree(before, after, writer) else "≈" for before, after in zip(parts, parts[1:], strict=False)]
         if parts:
             exact = _stands_for(read(result), value) and _exact(result) == _rational(parts[-1], writer)
@@ -131,6 +123,18 @@ class Style:
             if exact and "≈" in signs and _rational(parts[0], writer) == _exact(result):  # 0 / √2 = 0 needs no rounded middle
                 parts, signs = parts[:1], ["="]
         return Worked(parts, tuple(signs), result, writer, value)
+
+    def _shortest(self, parts: tuple[Expr, ...], wanted: str, written: Written) -> Callable[[Num], str]:
+        """The shortest way to write the operands at which every part gives the result; the last where none does."""
+        writer = fallback = None
+        for writer in self._writers(written, any(map(_raises, parts))):
+            if all(self.number(_evaluated(part, writer)) == wanted and _sound(part, writer) for part in parts):
+                fallback = fallback or writer
+                if all(_holds(before, after, writer) for before, after in zip(parts, parts[1:], strict=False)):
+                    return writer
+        found = fallback or writer
+        assert found is not None
+        return found
 
     def _writers(self, written: Written, raises: bool) -> Iterator[Callable[[Num], str]]:
         """Ways to write the operands, the shortest first; those of an exponential with as many decimals as it takes."""
@@ -298,27 +302,10 @@ def _rational(expr: Expr, writer: Callable[[Num], str]) -> Exact | None:
         return 0
     if len(known) < len(args):
         return None
-    match expr.op:
-        case "add" | "row sum" | "column sum":
-            return sum(known)
-        case "subtract":
-            return known[0] - known[1]
-        case "divide":
-            return _quotient(*known)
-        case "square":
-            return known[0] * known[0]
-        case "root":
-            return _root(known[0])
-        case "max" | "row max" | "column max":
-            return max(known)
-        case "exp":
-            return 1 if known[0] == 0 else 0 if known[0] == -math.inf else None
-        case "tanh":
-            return 0 if known[0] == 0 else None
-        case "is largest" | "is between":
-            return int(_evaluated(expr, writer))
-        case _:
-            return None
+    if expr.op in ("is largest", "is between"):
+        return int(_evaluated(expr, writer))
+    worked = RATIONAL.get(expr.op)
+    return None if worked is None else worked(known)
 
 
 def _agree(before: Expr, after: Expr, writer: Callable[[Num], str]) -> bool:
@@ -359,6 +346,23 @@ def _root(a: Exact) -> Exact | None:
     if above * above != a.numerator or below * below != a.denominator:
         return None
     return _quotient(above, below)
+
+
+RATIONAL: dict[str, Callable[[list[Exact]], Exact | None]] = {
+    "add": sum,
+    "row sum": sum,
+    "column sum": sum,
+    "subtract": lambda known: known[0] - known[1],
+    "divide": lambda known: _quotient(*known),
+    "square": lambda known: known[0] * known[0],
+    "root": lambda known: _root(known[0]),
+    "max": max,
+    "row max": max,
+    "column max": max,
+    "exp": lambda known: 1 if known[0] == 0 else 0 if known[0] == -math.inf else None,
+    "tanh": lambda known: 0 if known[0] == 0 else None,
+}
+"""What an operation on exact numbers gives exactly; None where that has endless decimals."""
 
 
 # ------------------------------------------------------------------ digits

@@ -17,7 +17,7 @@ from attn_cli.engine.problem import Mask
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.errors import InputError, UsageError
 from attn_cli.names import did_you_mean
-from attn_cli.render.inputs import Input, inputs
+from attn_cli.render.inputs import Input, inputs_of
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.lines import StepLines, picks_one
@@ -58,7 +58,7 @@ def shown_steps(trace: Trace, style: Style) -> list[Step]:
     """The steps asked for, and the inputs that are named. Exponentials and row sums are shown in a trace, or where they are named."""
     if not style.only:
         return [step for step in trace if style.detail == "trace" or not step.kind.detail]
-    given = {one.name: one for one in inputs(trace) if one.name not in trace}
+    given = {one.name: one for one in inputs_of(trace) if one.name not in trace}
     asked = {given[name].name if name in given else _step(trace, name, list(given)).name for name in style.only}
     return [step for step in (*given.values(), *trace) if step.name in asked]
 
@@ -156,7 +156,7 @@ def inputs_block(trace: Trace, style: Style, shown: Sequence[Step], most: int = 
     """The inputs that the steps are made from and no step that is shown holds, as they were written; of one of more than `most`
     numbers its shape."""
     held = [step.made.value for step in shown]
-    given = [one for one in inputs(trace) if not any(one.made.value is value for value in held)]
+    given = [one for one in inputs_of(trace) if not any(one.made.value is value for value in held)]
     small = [one for one in given if one.value.size <= most]
     if not given:
         return ()

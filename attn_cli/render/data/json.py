@@ -15,7 +15,7 @@ import numpy as np
 import attn_cli
 from attn_cli.engine.arrays import Array, all_finite
 from attn_cli.engine.notes import Note
-from attn_cli.engine.steps import Trace
+from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.lang import note_text, text
 from attn_cli.render.page import Formula
 from attn_cli.render.style import Style
@@ -63,17 +63,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         "settings": {name: _plain(value) for name, value in trace.settings.items()},
         "query_tokens": list(trace.query_labels),
         "key_tokens": list(trace.key_labels),
-        "steps": [
-            {
-                "name": step.name,
-                "symbol": step.symbol.text,
-                "title": step_title(step, trace, style.lang),
-                "formula": Formula(step.symbol, step.formula, (), (), False, style.lang).plain(),
-                "shape": list(step.value.shape),
-                "value": values[step.name],
-            }
-            for step in shown
-        ],
+        "steps": [_step(step, trace, style, values[step.name]) for step in shown],
     }
     told |= {name: values[name] for name in ("weights", "output") if name in values}
     if trace.gradients:
@@ -87,6 +77,17 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         told["cells"] = [d.document() for d in derivations(trace, style)]
     told["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in notes]
     return told
+
+
+def _step(step: Step, trace: Trace, style: Style, value: Any) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "symbol": step.symbol.text,
+        "title": step_title(step, trace, style.lang),
+        "formula": Formula(step.symbol, step.formula, (), (), False, style.lang).plain(),
+        "shape": list(step.value.shape),
+        "value": value,
+    }
 
 
 # ------------------------------------------------------------------ marks

@@ -26,7 +26,8 @@ def catalogue(lang: str) -> dict[str, str]:
     own = lang if lang in LANGUAGES else "en"
     texts: dict[str, str] = import_module(f"{__name__}.{own}").TEXT
     reasons: dict[str, str] = import_module(f"{__name__}.why_{own}").WHY
-    return texts | reasons
+    marks: dict[str, str] = import_module(f"{__name__}.marks_{own}").MARKS
+    return texts | reasons | marks
 
 
 def text(key: str, lang: str, variant: str = "", /, **values: object) -> str:

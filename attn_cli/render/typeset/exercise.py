@@ -14,7 +14,7 @@ from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.data import json
 from attn_cli.render.exercise_sheet import conventions, formula, given, named, parts
-from attn_cli.render.inputs import Input, inputs
+from attn_cli.render.inputs import Input, inputs_of
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.style import Style
@@ -48,7 +48,7 @@ def render(exercise: Exercise, slips: dict[str, list[Slip]], style: Style) -> st
 <p class="soft">{" · ".join(map(_math, conventions(exercise.trace, style)))}</p>
 <h2>{told(text("inputs", style.lang))}</h2>
 <div class="given">
-{"".join(part for one in inputs(exercise.trace) for part in _given(one, exercise.trace, style))}</div>
+{"".join(part for one in inputs_of(exercise.trace) for part in _given(one, exercise.trace, style))}</div>
 {steps}
 <p class="score" aria-live="polite"></p>
 <script type="application/json" id="data">{data}</script>
