@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class Answer:
     given: Array
     exponent: Array
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...] | None:
         """None where the rows are not equally long, or stand under names."""
         return shape_of(self.form)
@@ -108,19 +109,19 @@ class Answer:
         """Whether a number was given, or a list that is empty where numbers belong."""
         return bool(self.given.any()) or not self.claims
 
-    @property
+    @cached_property
     def rounding(self) -> Rounding:
         """How its writer rounds on the way: to the finest unit among the plain numbers; where there are none as `scientific`."""
         plain = self.unit[self.given & ~self.exponent & (self.unit > 0)]
         return Rounding(float(plain.min())) if plain.size else self.scientific
 
-    @property
+    @cached_property
     def scientific(self) -> Rounding:
         """How the writer of its numbers with exponents rounds on the way: to as many significant digits as the longest mantissa has."""
         digits = self.digits[self.given & self.exponent]
         return Rounding(digits=max(EXPONENT_DIGITS, int(digits.max()))) if digits.size else Rounding()
 
-    @property
+    @cached_property
     def coarsest(self) -> float:
         """The coarsest unit among its numbers with exponents: beyond it, nobody's hidden numbers are known to have been rounded."""
         return float(self.unit[self.given & self.exponent].max(initial=0.0))
