@@ -1,7 +1,7 @@
 """LaTeX: tables, and the arithmetic aligned at its equals signs. A fragment for a document of one's own, or a whole one.
 
-The fragment needs amsmath and nothing else. A whole document compiles with pdflatex, or with xelatex where it holds
-characters that pdflatex does not know, such as Chinese; its first line says which.
+The fragment needs amsmath, and one with the marks of a report amssymb. A whole document compiles with pdflatex, or with
+xelatex where it holds characters that pdflatex does not know, such as Chinese; its first line says which.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = 26
 
 PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[a4paper,margin=22mm]{geometry}
-\usepackage{amsmath,textcomp}
+\usepackage{amsmath,amssymb,textcomp}
 \usepackage{iftex}
 \ifPDFTeX
   \usepackage[utf8]{inputenc}
@@ -42,7 +42,8 @@ BODY = r"""\setlength{\parindent}{0pt}
 def draw(page: Page) -> str:
     body = "\n".join(_lines(page)) + "\n"
     if not page.style.standalone:
-        return "% needs \\usepackage{amsmath}; attn --standalone makes a whole document\n" + body
+        packages = "amsmath,amssymb" if r"\checkmark" in body else "amsmath"
+        return f"% needs \\usepackage{{{packages}}}; attn --standalone makes a whole document\n" + body
     engine = "xelatex" if any(_foreign(c) for c in body) else "pdflatex"
     chinese = CHINESE if any(unicodedata.east_asian_width(c) in "WF" for c in body) else ""
     return f"% compile with {engine}\n" + PREAMBLE + chinese + BODY + body + "\\end{document}\n"
