@@ -90,7 +90,10 @@ def test_a_folder_of_matrices_is_one_problem(here, tmp_path):
     assert problem.parameters["additive"]["W"].tolist() == [[1, 2]]
     assert problem.mask.keep.tolist() == [[True, False], [True, True]]
     assert loaded.problem.written == {("b_Q", (0,)): "1/3"}
-    assert loaded.problem.notes == (Note("csv_labels", {"file": "hw/x.csv", "labels": ("the", "cat")}),)
+    assert loaded.problem.notes == (
+        Note("csv_two_columns", {"file": "hw/additive.W.csv", "cell": "1,2"}),
+        Note("csv_labels", {"file": "hw/x.csv", "labels": ("the", "cat")}),
+    )
     assert is_problem_folder(tmp_path / "hw")
     assert not is_problem_folder(tmp_path)
 
