@@ -37,7 +37,7 @@ MARKS = {
     "check.more_rows": "… {count} more rows",
     "check.departs": "first step that departs: {step}",
     "check.no_departure": "no step departs beyond rounding",
-    "check.counts": "too many numbers for a grid: {counts}; --format json tells of each",
+    "check.counts": "too many numbers for a grid: {counts}; --cells shows each",
     "class.title": "{count} submissions",
     "class.marks": "marks: lowest {low}, middle {middle}, highest {high} of {possible}; all right: {right}; complete: {complete}",
     "class.asked": "steps asked for: {steps}",
