@@ -195,3 +195,39 @@ def test_many_cells_are_judged_as_each_alone(texts):
 
 def test_a_cell_of_two_lines_is_not_two_cells():
     assert not all_plain(["1", "2\n3"])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("e", math.e),
+        ("exp(1/2)", math.exp(0.5)),
+        ("e^-2", math.exp(-2)),
+        ("e^0.5", math.exp(0.5)),
+        ("e/(e+2)", math.e / (math.e + 2)),
+        ("√2/2", math.sqrt(0.5)),
+        ("2·√3", math.sqrt(12)),
+        ("(1+2)/3", 1.0),
+        ("1-2*3", -5.0),
+    ],
+)
+def test_a_formula_of_a_few_signs_is_worked_out(text, value):
+    assert number(text) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text", ["(1.5)", "1 000", "<0.01", "~1.5", "'1.5", "=1+2", "1/0", "1.5*", "1.5 V", "2^3", "1.2.3", "1e400", "50%", "1_5"]
+)
+def test_what_looks_meant_as_a_number_is_no_label(text):
+    assert read_number(text).meant
+
+
+@pytest.mark.parametrize("text", ["x1", "(1)", "Q1", "2024-01-01", "1st", "a", "#1", "-", "n/a"])
+def test_a_label_is_no_damaged_number(text):
+    assert not read_number(text).meant
+
+
+def test_decimal_operands_claim_their_fewest_digits():
+    found = read("2.72/3.7")
+    assert (found.operands, found.digits, found.exact) == (True, 2, False)
+    assert read("1/3").exact
