@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attn_cli.engine.notes import Note
+from attn_cli.engine.problem import known_keys
 from attn_cli.engine.steps import MAY_BE_MASKED
 from attn_cli.errors import InputError, Place
 from attn_cli.files import readers
@@ -21,7 +22,7 @@ from attn_cli.files.sources import Reading, shown
 from attn_cli.files.step_names import STEPS, step_of, unknown_step
 from attn_cli.files.tree import Items, Pairs, Scalar, Tree, describe, twice
 from attn_cli.files.values import Value
-from attn_cli.names import did_you_mean
+from attn_cli.names import canonical, did_you_mean
 
 
 class Answers(NamedTuple):
@@ -109,7 +110,8 @@ def _folder(folder: str, reading: Reading) -> dict[str, Value]:
         path = os.path.join(folder, name)
         stem = Path(name).stem
         if step_of(stem) is None and not is_called(name, KEY_SUFFIXES):
-            if is_called(name, MATRIX_SUFFIXES) and (near := did_you_mean(stem, STEPS)):
+            is_input = canonical(stem, known_keys()) is not None
+            if is_called(name, MATRIX_SUFFIXES) and not is_input and (near := did_you_mean(stem, STEPS)):
                 raise InputError(f"there is no step {stem!r}{near}; rename the file, or take it out", place=Place(path))
             others.append(name)
             continue

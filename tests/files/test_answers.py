@@ -63,6 +63,17 @@ def test_a_folder_holds_one_csv_a_step(here):
     assert answers.steps["weights"].decimal == ","
 
 
+def test_other_files_of_a_folder_are_named_in_a_note_and_nearly_named_ones_are_an_error(here):
+    here("work/weights.csv", "0.5,0.5\n")
+    here("work/X.csv", "1,2\n")
+    here("work/remarks.txt", "I was in a hurry\n")
+    answers = read_answers("work")
+    assert list(answers.steps) == ["weights"]
+    assert [note.values["files"] for note in answers.notes] == [("X.csv", "remarks.txt")]
+    here("work/wieghts.csv", "1\n")
+    assert refused("work").startswith("work/wieghts.csv: there is no step 'wieghts' (did you mean 'weights'?)")
+
+
 def test_an_archive_keeps_its_arrays(here):
     buffer = io.BytesIO()
     np.savez(buffer, weights=np.eye(2, dtype=np.float32))
