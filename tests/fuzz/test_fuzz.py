@@ -50,6 +50,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}
+        self.tried = 0
 
     def add(self, why: str, source: Path) -> None:
         if not LONG:
@@ -67,6 +68,8 @@ class Faults:
 def faults() -> Iterator[Faults]:
     found = Faults()
     yield found
+    if LONG:
+        print(f"{found.tried} runs")
     assert found.kinds == {}
 
 
@@ -111,6 +114,7 @@ def written(problem: dict[str, Any], form: str, spell: int, place: Path) -> Path
 
 def run(faults: Faults, source: Path, *arguments: str, allowed: tuple[int, ...] = (0, 2)) -> Any:
     """What came out of a run, of which these hold: its exit code is allowed, it says at most one error, and no traceback."""
+    faults.tried += 1
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         seen = inside({"args": list(arguments)}, source if source.is_dir() else source.parent)
