@@ -80,19 +80,16 @@ class Book:
 
     # ------------------------------------------------------------------ which may have happened
     def possible(self, step: str, handed: frozenset[str]) -> list[Variant]:
-        """Those at the step itself or at steps before it that were not handed in; they may go on at later steps."""
+        """Those at the step itself or at steps before it that were not handed in, where they change the step; they may go on later."""
         key = step, handed
         if key not in self._hideable:
             earlier = {name for name, place in self.order.items() if place < self.order[step]}
             may = (earlier - handed) | {step}
-            self._hideable[key] = [
-                v
-                for v in self.variants
-                if step in v.values
-                and may & set(v.instead)
-                and not (set(v.instead) & earlier) - may
-                and (not v.mistake.beside or "scores" in handed or "raw_scores" in handed)
-            ]
+            beside = "scores" in handed or "raw_scores" in handed
+            truth = self.truth.step(step).made.value
+            at_hand = [v for v in self.variants if may & set(v.instead) and not (set(v.instead) & earlier) - may]
+            changing = [v for v in at_hand if step in v.values and not same(v.values[step], truth)]
+            self._hideable[key] = [v for v in changing if beside or not v.mistake.beside]
         return self._hideable[key]
 
     def visible(self, step: str, handed: frozenset[str]) -> list[Variant]:
@@ -101,8 +98,7 @@ class Book:
         if key not in self._visible:
             truth = self.truth.step(step).made.value
             methods = [v for v in self.possible(step, handed) if not v.mistake.rounding]
-            alike = [v for v in methods if v.values[step].shape == truth.shape]
-            self._visible[key] = [v for v in alike if not same(v.values[step], truth)]
+            self._visible[key] = [v for v in methods if v.values[step].shape == truth.shape]
         return self._visible[key]
 
     def reproduces(self, submission: Submission, placed: Placed) -> bool:

@@ -311,7 +311,7 @@ def punished_twice(case: Case, report: Report) -> bool:
         return False
     assert case.work is not None
     x = case.work[wrong.name]
-    if x.size > 1 and np.ptp(x[np.isfinite(x)]) < 10.0**-case.habit.decimals or not np.isfinite(x).all():
+    if not np.isfinite(x).all() or (x.size > 1 and np.ptp(x) < 10.0**-case.habit.decimals):
         return False
     later = report.steps[report.steps.index(wrong) + 1 :]
     return any(step.verdict == "wrong" for step in later)
