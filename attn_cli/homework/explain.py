@@ -14,7 +14,7 @@ import numpy as np
 from attn_cli.engine.arrays import Array
 from attn_cli.engine.steps import Trace, turned
 from attn_cli.homework.forgiven import as_it_is, holds, rounded_constants
-from attn_cli.homework.habits import CONSTANT_MOVES
+from attn_cli.homework.habits import CONSTANT_MOVES, METHOD_UNITS
 from attn_cli.homework.mistakes.slips import PLACES, SLIPS, Seen, Slip
 from attn_cli.homework.mistakes.worked import FAILS, Variant, same, variants
 from attn_cli.homework.places import Placed
@@ -25,8 +25,6 @@ from attn_cli.homework.submission import WRONG, Submission, after
 
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
-MOST_UNITS = 3
-"""Units of the last digit. What rounding allows may lie no farther from what a mistake gives; raised, more names are false."""
 BESIDE, PER_SLIP = 8, 3
 """Cells. Beside a mistake one cell of so many may hold a slip of its own, if the mistake gives so many others for each such cell."""
 COARSEST = 0
@@ -198,7 +196,7 @@ class Book:
         if self._last is None or any(kept is not now for kept, now in zip(self._last[0], key, strict=True)):
             right, *others = (trace.step(placed.step).made.value for trace in self._honest(submission, placed))
             moved = max((_farthest(other, right) for other in others if other.shape == right.shape), default=0.0)
-            moved = max(moved, MOST_UNITS * max(float(placed.unit.max(initial=0.0)), submission.tol or 0.0))
+            moved = max(moved, METHOD_UNITS * max(float(placed.unit.max(initial=0.0)), submission.tol or 0.0))
             self._last = key, (moved, _size(right))
         return self._last[1]
 
@@ -384,7 +382,7 @@ def _within(placed: Placed, exactly: Array) -> bool:
     """Whether every cell given lies within a few units of what a mistake gives exactly, rounded to the digits claimed."""
     with np.errstate(invalid="ignore"):
         unit = np.where(placed.unit > 0, placed.unit, _unit(placed))
-        off = np.abs(placed.value - exactly) <= (MOST_UNITS + 0.5) * unit * (1 + 1e-9)
+        off = np.abs(placed.value - exactly) <= (METHOD_UNITS + 0.5) * unit * (1 + 1e-9)
     return bool((off | (placed.value == exactly) | ~placed.given).all())
 
 

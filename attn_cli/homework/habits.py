@@ -18,7 +18,8 @@ MASKED = -1000.0
 KEPT_DIGITS = 2
 """Significant digits that hidden exponentials, row sums and weights keep, at least. Raised, less rounding on the way is forgiven."""
 METHOD_UNITS = 3
-"""Units of the last digit that rounding may explain where a mistake of method gives the same digits. Raised, wrong methods pass."""
+"""Units of the last digit that rounding may explain where a mistake of method gives the same digits, and beyond which it takes no mistake
+to what was written. Raised, wrong methods pass, and more names are false."""
 SURELY, TOO_FAR = 0.5, 4.0
 """Parts of the first-order reach of the rounding. A cell nearer than the first is reached; one farther than the second is not; the
 engine is run for those between. Raised, the first lets curved steps pass unchecked; the second only costs time."""
