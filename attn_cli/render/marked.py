@@ -368,26 +368,40 @@ def _as_written(step: StepReport, shown: Step, report: Report, style: Style) -> 
     same = shape_of(step.cells) == shape_of(step.expected)
 
     def visit(cells: Any, written: Any, expected: Any, at: Cell) -> Iterator[Matrix]:
-        if cells and isinstance(cells[0], list) and cells[0] and isinstance(cells[0][0], list):
+        if _holds_matrices(cells):
             for i, part in enumerate(cells):
                 if isinstance(part, list):
                     yield from visit(part, written[i], expected[i] if same else None, (*at, i))
-            return
-        flat = not any(isinstance(row, list) for row in cells)
-        rows = [cells] if flat else [row if isinstance(row, list) else [row] for row in cells]
-        words = [written] if flat else [row if isinstance(row, list) else [row] for row in written]
+        elif any(map(len, _rows(cells))):
+            yield matrix_of(cells, written, expected, at)
+
+    def matrix_of(cells: Any, written: Any, expected: Any, at: Cell) -> Matrix:
+        rows, flat = _rows(cells), _is_flat(cells)
         numbers = None if not (same and style.answers) else [expected] if flat else expected
-        most = max(map(len, rows), default=0)
-        if not most:
-            return
+        most = max(map(len, rows))
         axes = shown.axes[-2:] if len(shown.axes) > 1 else ("", shown.axes[-1])
         down = ("",) if flat else names.labels(axes[0], len(rows))
         caption = CellName(step.name, step.name, tuple(str(i + 1) for i in at)).plain() if at else ""
         matrix = Matrix(caption, np.zeros((len(rows), most)), [], down, names.labels(axes[1], most), None, False, lambda: iter(()))
-        marked = _marked(matrix, words, rows, numbers, style, False)
+        marked = _marked(matrix, _rows(written), rows, numbers, style, False)
         assert marked.marks is not None
         for row in (*marked.texts, *marked.marks.verdicts, *marked.marks.right):
             row += [""] * (most - len(row))
-        yield marked._replace(prefix=at)
+        return marked._replace(prefix=at)
 
     yield from visit(step.cells, step.written, step.expected, ())
+
+
+def _holds_matrices(cells: Any) -> bool:
+    """Whether an answer is a list of matrices, one for each head or query."""
+    return bool(cells) and isinstance(cells[0], list) and bool(cells[0]) and isinstance(cells[0][0], list)
+
+
+def _is_flat(cells: Any) -> bool:
+    """Whether an answer is one row of cells."""
+    return not any(isinstance(row, list) for row in cells)
+
+
+def _rows(cells: Any) -> list[list[Any]]:
+    """An answer as rows: a lone cell among rows is a row of its own."""
+    return [cells] if _is_flat(cells) else [row if isinstance(row, list) else [row] for row in cells]

@@ -67,9 +67,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
     }
     told |= {name: values[name] for name in ("weights", "output") if name in values}
     if trace.gradients:
-        told["gradients"] = {
-            name: array(value) for name, value in trace.gradients.items() if not style.only or any(step.of == name for step in shown)
-        }
+        told["gradients"] = _gradients(trace, style, shown, array)
     told |= {name: _plain(found) for name, found in trace.findings.items()}
     if style.cells:
         from attn_cli.render.derivation import derivations
@@ -77,6 +75,12 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         told["cells"] = [d.document() for d in derivations(trace, style)]
     told["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in notes]
     return told
+
+
+def _gradients(trace: Trace, style: Style, shown: Sequence[Step], array: Callable[[Array], Any]) -> dict[str, Any]:
+    """Every gradient by the name of its input or parameter; where steps were chosen, those of the steps shown."""
+    chosen = {step.of for step in shown} if style.only else trace.gradients.keys()
+    return {name: array(value) for name, value in trace.gradients.items() if name in chosen}
 
 
 def _step(step: Step, trace: Trace, style: Style, value: Any) -> dict[str, Any]:

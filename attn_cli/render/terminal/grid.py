@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attn_cli.render.page import Matrix
@@ -37,24 +37,33 @@ class Grid:
         margin = matrix.margin
         self.bars = skin.bars and matrix.shaded and (margin is None or margin.numbers)
         self.joint = " │ " if skin.rules else "  "
-        rows, columns = ([visible(label) for label in labels] for labels in (matrix.rows, matrix.columns))
-        title, told = ("", []) if margin is None else (visible(margin.title), [visible(t) for t in margin.texts])
+        self.margin_role = "sum" if margin is None or margin.numbers else "chosen"
         below, beside = (margin is not None and margin.along == along for along in ("columns", "rows"))
-        rows, keys = [*rows, *([title] if below else [])], rows if below else columns
+        labels = _labels(matrix)
         if not whole:
-            numbers = [self._whole(i, j) for i, row in enumerate(matrix.texts) for j in range(len(row))] + ([title] if beside else [])
-            named = margin is not None and not margin.numbers
-            room_left, room = self._rooms(rows, [*columns, *told] if named else columns, numbers if named else [*numbers, *told])
-            if named:  # keys that were chosen are called as they are in their own place
-                short = dict(zip(keys, shortened(keys, room), strict=True))
-                told = [short.get(key, key) for key in told]
-            rows, columns = shortened(rows, room_left), shortened(columns, room)
-        self.row_labels = rows
-        self.below, self.beside = ([title, *told] if there else None for there in (below, beside))
+            labels = self._fitting(labels)
+        self.row_labels, told = labels.rows, labels.margin
+        self.below, self.beside = ([labels.title, *told] if there else None for there in (below, beside))
         self.columns = [
-            _Column(label, [row[j] for row in matrix.texts], [told[j]] if below else [], self._tails(j)) for j, label in enumerate(columns)
+            _Column(label, [row[j] for row in matrix.texts], [told[j]] if below else [], self._tails(j))
+            for j, label in enumerate(labels.columns)
         ]
         self.label_width = common_width(self.row_labels)
+
+    def _fitting(self, labels: _Labels) -> _Labels:
+        """The labels shortened to the room that there is; keys that were chosen are called as they are in their own place."""
+        margin = self.matrix.margin
+        numbers = [self._whole(i, j) for i, row in enumerate(self.matrix.texts) for j in range(len(row))]
+        if margin is not None and margin.along == "rows":
+            numbers.append(labels.title)
+        if margin is None or margin.numbers:
+            room_left, room = self._rooms(labels.rows, labels.columns, [*numbers, *labels.margin])
+            return labels._replace(rows=shortened(labels.rows, room_left), columns=shortened(labels.columns, room))
+        room_left, room = self._rooms(labels.rows, [*labels.columns, *labels.margin], numbers)
+        keys = labels.columns if margin.along == "rows" else labels.rows
+        short = dict(zip(keys, shortened(keys, room), strict=True))
+        chosen = [short.get(key, key) for key in labels.margin]
+        return _Labels(shortened(labels.rows, room_left), shortened(labels.columns, room), labels.title, chosen)
 
     def _tail(self, i: int, j: int) -> str:
         """What follows a number in its cell: the bar of a weight; the sign of a verdict, and the number as it should be."""
@@ -112,34 +121,30 @@ class Grid:
         yield from self._table(columns, first, beside)
 
     def _table(self, columns: Sequence[_Column], first: int, beside: Sequence[str] | None) -> Iterator[Row]:
-        numbers = self.matrix.margin is not None and self.matrix.margin.numbers
         margin_width = common_width(beside or ())
-        fit = right if numbers else left
-
-        def row(label: str, cells: Iterable[Row], last: str | None, label_role: str = "label", last_role: str = "sum") -> Row:
-            line: Row = [(left(label, self.label_width), label_role), (self.joint, "rule")]
-            for j, cell in enumerate(cells):
-                line += [("  ", ""), *cell] if j else cell
-            if last is not None:
-                line += [(self.joint if columns else "", "rule"), (fit(last, margin_width), last_role)]
-            return _trimmed(line)
-
-        yield row(
-            "", ([(right(c.label, c.number_width) + c.tail, "label")] for c in columns), beside[0] if beside else None, last_role="label"
-        )
+        fit = left if self.margin_role == "chosen" else right
+        last = [fit(told, margin_width) for told in beside or ()]
+        yield self._line("", [[(right(c.label, c.number_width) + c.tail, "label")] for c in columns], last[:1], "label")
         if self.skin.rules:
-            yield self._rule(columns, margin_width if beside else 0)
-        chosen = self.matrix.margin is not None and not numbers
+            yield self._rule(columns, margin_width)
         for i, label in enumerate(self.row_labels[: len(self.matrix.rows)]):
-            cells = (self._cell(c, i, first + j, chosen) for j, c in enumerate(columns))
-            yield row(label, cells, beside[i + 1] if beside else None, last_role="sum" if numbers else "chosen")
+            yield self._line(label, [self._cell(c, i, first + j) for j, c in enumerate(columns)], last[i + 1 : i + 2], self.margin_role)
         if self.below:
             if self.skin.rules:
                 yield self._rule(columns, 0)
-            role = "sum" if numbers else "chosen"
-            yield row(self.row_labels[-1], ([(right(c.under[0], c.number_width) + c.tail, role)] for c in columns), None)
+            under = [[(right(c.under[0], c.number_width) + c.tail, self.margin_role)] for c in columns]
+            yield self._line(self.row_labels[-1], under, [], self.margin_role)
 
-    def _cell(self, column: _Column, i: int, j: int, chosen: bool) -> Row:
+    def _line(self, label: str, cells: Sequence[Row], last: Sequence[str], role: str) -> Row:
+        """A row: its label, its cells, and what stands beside them, if anything."""
+        line: Row = [(left(label, self.label_width), "label"), (self.joint, "rule")]
+        for j, cell in enumerate(cells):
+            line += [("  ", ""), *cell] if j else cell
+        for told in last:
+            line += [(self.joint if cells else "", "rule"), (told, role)]
+        return _trimmed(line)
+
+    def _cell(self, column: _Column, i: int, j: int) -> Row:
         told, tail = right(column.texts[i], column.number_width), left(column.tails[i], column.tail_width)
         marks = self.matrix.marks
         if marks is not None:
@@ -148,7 +153,7 @@ class Grid:
         if not self.matrix.shaded:
             return [(told, "number")]
         level = _level(float(self.matrix.value[i, j]))
-        role = f"shade{level}" if not chosen or level < 8 else "chosen"
+        role = f"shade{level}" if self.margin_role == "sum" or level < 8 else "chosen"
         if not self.bars:
             return [(told, role)]
         return [(f"{told}{tail}", role)]
@@ -159,6 +164,26 @@ class Grid:
         if margin_width:
             line += ("─┼─" if columns else "") + "─" * margin_width
         return [(line, "rule")]
+
+
+class _Labels(NamedTuple):
+    """What a grid calls its rows and columns, and what stands in its margin."""
+
+    rows: list[str]
+    """Those of the rows; after them, that of a margin below the columns."""
+    columns: list[str]
+    title: str
+    """That of the margin."""
+    margin: list[str]
+
+
+def _labels(matrix: Matrix) -> _Labels:
+    rows, columns = ([visible(label) for label in labels] for labels in (matrix.rows, matrix.columns))
+    margin = matrix.margin
+    if margin is None:
+        return _Labels(rows, columns, "", [])
+    title = visible(margin.title)
+    return _Labels([*rows, title] if margin.along == "columns" else rows, columns, title, [visible(told) for told in margin.texts])
 
 
 class _Column:

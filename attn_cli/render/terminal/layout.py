@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attn_cli.render.lang import text
 from attn_cli.render.page import Block, Formula, Line, Matrix, Page, Paragraph
@@ -105,22 +105,41 @@ def beside(blocks: Sequence[list[Row]]) -> list[Row]:
     return rows
 
 
+class _Branches(NamedTuple):
+    """What the branches of a tree are drawn with."""
+
+    turn: str
+    last: str
+    bar: str
+    gap: str
+
+
+TREE = _Branches("├─ ", "└─ ", "│  ", "   ")
+NARROW_TREE = _Branches("├ ", "└ ", "│ ", "  ")
+
+
+def _guides(depths: Sequence[int], drawn: _Branches) -> Iterator[tuple[str, str, str]]:
+    """The branches before each line of a tree: before its first row, before its later rows, and down to its own parts."""
+    follows: list[bool] = []
+    """Whether a brother of the present line, and of each line above it in the tree, is still to come."""
+    for i, depth in enumerate(depths):
+        brother = next((later == depth for later in depths[i + 1 :] if later <= depth), False)
+        follows[depth:] = [brother]
+        bars = [drawn.bar if on else drawn.gap for on in follows[1:]]
+        turn = [] if not depth else [drawn.turn if brother else drawn.last]
+        has_parts = i + 1 < len(depths) and depths[i + 1] > depth
+        yield "".join([*bars[: depth - 1], *turn] if depth else []), "".join(bars), drawn.bar if has_parts else drawn.gap
+
+
 def _tree(derivation: Derivation, style: Style) -> Iterator[Row]:
     """A number's derivation, each line under the one that it belongs to."""
     nodes, rest = derivation.shown()
-    narrow = style.width < 60
-    turn, last, bar, gap = ("├ ", "└ ", "│ ", "  ") if narrow else ("├─ ", "└─ ", "│  ", "   ")
-    open_: list[bool] = []
-    for i, (depth, node) in enumerate(nodes):
-        more = next((d == depth for d, _ in nodes[i + 1 :] if d <= depth), False)
-        open_[depth:] = [more]
-        guide = "".join(bar if on else gap for on in open_[1:depth]) + ((turn if more else last) if depth else "")
-        under = "".join(bar if on else gap for on in open_[1 : depth + 1])
-        below = bar if i + 1 < len(nodes) and nodes[i + 1][0] > depth else gap
-        cells = style.width - width(guide)
+    guides = _guides([depth for depth, _ in nodes], NARROW_TREE if style.width < 60 else TREE)
+    for (_, node), (first, later, below) in zip(nodes, guides, strict=True):
+        cells = style.width - width(first)
         rows = worked_line(node.line.name.plain(), node.line, style, max(cells, 12), below.rstrip().ljust(2) + "  ")
         for j, row in enumerate(rows):
-            yield [(under if j else guide, "rule"), *row]
+            yield [(later if j else first, "rule"), *row]
     if rest:
         yield from _wrapped(text("more_lines", style.lang, count=rest), style.width, "remark")
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib import resources
 
 from attn_cli.engine.expression import Num
+from attn_cli.engine.steps import Step
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Page, Paragraph
@@ -135,26 +136,28 @@ class _Sheet:
     def _figure(self, block: Block, matrix: Matrix) -> Iterator[str]:
         table = self.ids[matrix.source or block.name, matrix.prefix]
         lines, rest = matrix.worked(self.whole)
-        columns = block.step is not None and block.step.columns
-        vector = block.step is not None and len(block.step.kind.axes) == 1  # shown as one column, or as one row
-        own = {line.at: f"{table}-{i}" for i, line in enumerate(lines)}
-        from_ = {line.at: self._from(line) for line in lines if line.worked is not None}
-        if vector:
-            own, from_ = ({(*at[:-1], *((0, at[-1]) if columns else (at[-1], 0))): v for at, v in d.items()} for d in (own, from_))
+        place = _shown_at(block.step)
+        own = {place(line.at): f"{table}-{i}" for i, line in enumerate(lines)}
+        from_ = {place(line.at): self._from(line) for line in lines if line.worked is not None}
         caption = f"{block.symbol}, {matrix.caption}" if matrix.caption else f"{block.symbol}: {block.title}"
         shown = formula(matrix.caption) if matrix.source else told(caption)
+        turned = block.step is not None and block.step.columns
         yield "<figure>"
-        yield from _table(table, shown, matrix, lambda at: own.get(at, ""), lambda at: from_.get(at, ""), columns)
+        yield from _table(table, shown, matrix, lambda at: own.get(at, ""), lambda at: from_.get(at, ""), turned)
         if lines:
-            yield f"<details{' open' if self.style.detail == 'trace' else ''}><summary>{escape(text('arithmetic', self.lang))}</summary>"
-            widths = [n for n in (width(line.name.plain()) for line in lines) if n <= NAME]
-            yield f'<ol class="worked" style="--name:{max(widths, default=0)}ch">'
-            yield from (f'<li id="{table}-{i}">{self._line(line)}</li>' for i, line in enumerate(lines))
-            yield "</ol>"
-            if rest:
-                yield f'<p class="hint">{escape(text("more_cells", self.lang, count=rest))}</p>'
-            yield "</details>"
+            yield from self._arithmetic(table, lines, rest)
         yield "</figure>"
+
+    def _arithmetic(self, table: str, lines: Sequence[Line], rest: int) -> Iterator[str]:
+        """The worked lines of a matrix, which its cells point to."""
+        yield f"<details{' open' if self.style.detail == 'trace' else ''}><summary>{escape(text('arithmetic', self.lang))}</summary>"
+        widths = [n for n in (width(line.name.plain()) for line in lines) if n <= NAME]
+        yield f'<ol class="worked" style="--name:{max(widths, default=0)}ch">'
+        yield from (f'<li id="{table}-{i}">{self._line(line)}</li>' for i, line in enumerate(lines))
+        yield "</ol>"
+        if rest:
+            yield f'<p class="hint">{escape(text("more_cells", self.lang, count=rest))}</p>'
+        yield "</details>"
 
     def _line(self, line: Line) -> str:
         arithmetic = line.arithmetic(0 if self.style.full else self.style.fold, self.lang)
@@ -190,8 +193,8 @@ class _Sheet:
         if step is None:
             turned = self.names.columns and len(at) > 1 and getattr(source.expr, "flips", True)
             at = (*at[:-2], at[-1], at[-2]) if turned else at if len(at) > 1 else (0, *at)
-        elif len(step.kind.axes) == 1:
-            at = (*at[:-1], 0, at[-1]) if step.columns else (*at, 0)
+        else:
+            at = _shown_at(step)(at)
         found = self.ids.get((name, at[:-2]))
         return None if found is None or len(at) < 2 else (found, at[-2], at[-1])
 
@@ -207,6 +210,13 @@ class _Sheet:
             if rest:
                 yield f'<p class="hint">{escape(text("more_lines", self.lang, count=rest))}</p>'
             yield "</section>"
+
+
+def _shown_at(step: Step | None) -> Callable[[Cell], Cell]:
+    """Tells where a cell of a step is shown: a vector as one column, or as one row where vectors are columns."""
+    if step is None or len(step.kind.axes) != 1:
+        return lambda at: at
+    return (lambda at: (*at[:-1], 0, at[-1])) if step.columns else (lambda at: (*at, 0))
 
 
 def _spans(table: str, cells: set[tuple[int, int]]) -> Iterable[str]:
@@ -234,21 +244,29 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
     yield f"<caption{'' if matrix.caption else ' class=heard'}>{caption}</caption>"
     yield f"<thead><tr><th></th>{head}</tr></thead>"
     yield "<tbody>"
-    for i, label in enumerate(matrix.rows):
-        cells = []
-        for j, number in enumerate(matrix.texts[i]):
-            at = (*matrix.prefix, i, j)
-            query = (*matrix.prefix, j if turned else i)
-            own = line(at) or (line(query) if matrix.shaded else "")
-            cells.append(_cell(number, own, source(at), matrix, i, j))
+    for i in range(len(matrix.rows)):
+        cells = [
+            _cell(number, _line_of(matrix, i, j, line, turned), source((*matrix.prefix, i, j)), matrix, i, j)
+            for j, number in enumerate(matrix.texts[i])
+        ]
         if beside:
             cells.append(_margin(beside, i, line((*matrix.prefix, i))))
-        shown = f'<a href="{escape(matrix.links[i])}">{told(label)}</a>' if matrix.links and matrix.links[i] else told(label)
-        yield f'<tr><th scope="row">{shown}</th>{"".join(cells)}</tr>'
+        yield f'<tr><th scope="row">{_row_label(matrix, i)}</th>{"".join(cells)}</tr>'
     if margin and not beside:
         cells = [_margin(margin, j, line((*matrix.prefix, j))) for j in range(len(matrix.columns))]
         yield f'<tr><th scope="row">{told(margin.title)}</th>{"".join(cells)}</tr>'
     yield "</tbody></table></div>"
+
+
+def _line_of(matrix: Matrix, i: int, j: int, line: Look, turned: bool) -> str:
+    """The worked line of a cell; of a weight that has none of its own, that of its query."""
+    query = (*matrix.prefix, j if turned else i)
+    return line((*matrix.prefix, i, j)) or (line(query) if matrix.shaded else "")
+
+
+def _row_label(matrix: Matrix, i: int) -> str:
+    link = matrix.links[i] if matrix.links else ""
+    return f'<a href="{escape(link)}">{told(matrix.rows[i])}</a>' if link else told(matrix.rows[i])
 
 
 def _cell(number: str, line: str, source: str, matrix: Matrix, i: int, j: int) -> str:

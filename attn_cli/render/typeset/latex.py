@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from attn_cli.render.lang import text
-from attn_cli.render.page import Block, Formula, Line, Matrix, Page, Paragraph
+from attn_cli.render.page import Block, Formula, Line, Margin, Matrix, Page, Paragraph
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible, width
 from attn_cli.render.typeset.tex import equation, escaped, prose, root
@@ -150,15 +150,18 @@ def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{l|{'r' * (last - first)}{sums if beside else ''}}}"
     head = ["", *map(escaped, matrix.columns[first:last]), *([_title(beside.title)] if beside else [])]
     yield rf"{' & '.join(head)} \\ \hline"
+    told = _margin(beside)
     for i, row in enumerate(matrix.rows):
-        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last))]
-        if beside:
-            cells.append(_number(beside.texts[i]) if beside.numbers else escaped(beside.texts[i]))
+        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last)), *told[i : i + 1]]
         yield rf"{' & '.join(cells)} \\"
     if below:
-        texts = below.texts[first:last]
-        yield rf"\hline {' & '.join([_title(below.title), *map(_number if below.numbers else escaped, texts)])} \\"
+        yield rf"\hline {' & '.join([_title(below.title), *_margin(below)[first:last]])} \\"
     yield r"\end{tabular}"
+
+
+def _margin(margin: Margin | None) -> list[str]:
+    """The sums of rows or columns, or the labels that they chose; nothing where there is no margin."""
+    return [] if margin is None else [_number(told) if margin.numbers else escaped(told) for told in margin.texts]
 
 
 def _cell(matrix: Matrix, i: int, j: int) -> str:

@@ -53,6 +53,8 @@ def _text(x: float, y: float, told: str, **look: object) -> str:
 PAPER, INK, SOFT = "#ffffff", "#1b1b1f", "#5c5f66"
 HIGH, LOW, CLOSED = (255, 138, 0), (0, 98, 204), "#e4e5e8"
 EDGE, GAP, ROW = 20, 28, 26
+LOOK = {"font_family": escape(FONT), "font_size": 12}
+"""How numbers and labels are set."""
 LONGEST = 32
 """Labels are shortened beyond so many characters."""
 
@@ -97,25 +99,32 @@ def _map(matrix: Matrix, block: Block) -> Box:
     if matrix.caption:
         parts.append(_text(0, 11, matrix.caption, font_size=12, font_style="italic", fill=SOFT))
         top += 18
-    finite = [abs(v) for v in matrix.value.ravel().tolist() if math.isfinite(v)]
-    largest = 1.0 if matrix.shaded else max(finite, default=0.0) or 1.0
-    look = {"font_family": escape(FONT), "font_size": 12}
     for j, label in enumerate(columns):
-        x = left + j * cell + cell / 2
-        if turned:
-            parts.append(_text(x, top - 6, label, **look, fill=SOFT, transform=f"rotate(-45 {x:.1f} {top - 6:.1f})"))
-        else:
-            parts.append(_text(x, top - 6, label, **look, fill=SOFT, text_anchor="middle"))
+        x, y = left + j * cell + cell / 2, top - 6
+        place = {"transform": f"rotate(-45 {x:.1f} {y:.1f})"} if turned else {"text_anchor": "middle"}
+        parts.append(_text(x, y, label, **LOOK, fill=SOFT, **place))
+    largest = _largest(matrix)
     for i, label in enumerate(rows):
-        y = top + i * ROW
-        parts.append(_text(left - 6, y + 17, label, **look, fill=SOFT, text_anchor="end"))
+        parts.append(_text(left - 6, top + i * ROW + 17, label, **LOOK, fill=SOFT, text_anchor="end"))
         for j, told in enumerate(matrix.texts[i]):
-            fill, ink = _shade(float(matrix.value[i, j]), largest)
-            x = left + j * cell
-            parts.append(f'<rect x="{x + 1:.1f}" y="{y + 1}" width="{cell - 2:.1f}" height="{ROW - 2}" rx="3" fill="{fill}"/>')
-            parts.append(_text(x + cell / 2, y + 17, told, **look, fill=ink, text_anchor="middle"))
+            parts += _number(left + j * cell, top + i * ROW, cell, told, _shade(float(matrix.value[i, j]), largest))
     extra = max(map(width, columns), default=0) * CELL * 0.72 - cell / 2 if turned else 0
     return Box(max(left + len(columns) * cell + max(extra, 0), width(matrix.caption) * 6.6), top + len(rows) * ROW, parts)
+
+
+def _largest(matrix: Matrix) -> float:
+    """The size of number that has the full colour."""
+    sizes = [abs(number) for number in matrix.value.ravel().tolist() if math.isfinite(number)]
+    return 1.0 if matrix.shaded else max(sizes, default=0.0) or 1.0
+
+
+def _number(x: float, y: float, wide: float, told: str, colours: tuple[str, str]) -> list[str]:
+    """A number on its coloured cell."""
+    fill, ink = colours
+    return [
+        f'<rect x="{x + 1:.1f}" y="{y + 1}" width="{wide - 2:.1f}" height="{ROW - 2}" rx="3" fill="{fill}"/>',
+        _text(x + wide / 2, y + 17, told, **LOOK, fill=ink, text_anchor="middle"),
+    ]
 
 
 def _shade(value: float, largest: float) -> tuple[str, str]:
