@@ -355,7 +355,7 @@ def _marked(
         return write(math.nan if number is None else float(number))
 
     texts = [
-        [word.strip() or ("" if verdict == "missing" else BLANK) for word, verdict in zip(words, verdicts, strict=True)]
+        ["" if verdict == "missing" else word.strip() or BLANK for word, verdict in zip(words, verdicts, strict=True)]
         for words, verdicts in zip(written, cells, strict=True)
     ]
     beside = [[right(i, j) for j in range(len(row))] for i, row in enumerate(cells)]

@@ -92,6 +92,15 @@ def test_every_format_that_draws_classes_names_each_submission(form: str, lang: 
     assert "no comma" in told
 
 
+@pytest.mark.parametrize("form", PAGES)
+@pytest.mark.parametrize("nothing", ["null", "~", ""])
+def test_a_cell_that_was_not_given_shows_its_sign_alone(form: str, nothing: str) -> None:
+    handed_in = {"weights": [["0.5", "0.5"], [nothing, nothing]], "output": [[nothing], ["5"]]}
+    told = drawn(form, handed_in).partition("<script>")[0]
+    assert not re.search(r"null|[~–] *(?:·|<span)", told)
+    assert "·" in told or r"\textperiodcentered" in told
+
+
 @pytest.mark.parametrize("form", ["markdown", "html", "latex"])
 def test_labels_in_a_report_are_data(form: str) -> None:
     told = drawn(form, UNSCALED)
