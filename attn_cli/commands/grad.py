@@ -9,7 +9,7 @@ import typer
 from attn_cli.commands.help_page import Command
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
 from attn_cli.commands.output import Output, write
-from attn_cli.commands.trace import Cell, Full
+from attn_cli.commands.trace import Cells, Full
 from attn_cli.commands.walkthrough import File, walk
 from attn_cli.errors import InputError, UsageError
 
@@ -39,7 +39,7 @@ def run(
     files: FileOptions,
     file: File = None,
     output: Output = None,
-    cell: Cell = None,
+    cell: Cells = None,
     full: Full = False,
     verify: Annotated[bool, typer.Option("--verify", help="Compare with central differences of the loss.")] = False,
     estimator: Annotated[

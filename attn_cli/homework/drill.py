@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.steps import Step
 from attn_cli.homework.claims import MISSING, Claim, answer
 from attn_cli.homework.exercises import Exercise
 from attn_cli.homework.marking import Marker
 from attn_cli.homework.report import StepReport
-
-Cell = tuple[int, ...]
 
 
 class Question(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.attention import solve
 from attn_cli.engine.notes import Note
 from attn_cli.engine.problem import Problem
@@ -22,7 +22,7 @@ from attn_cli.homework.arrays import ArrayMarked, Kernel
 from attn_cli.homework.claims import Answer, ArrayAnswer
 from attn_cli.homework.explain import Book
 from attn_cli.homework.places import ORDER, holder, place
-from attn_cli.homework.report import Cell, Cells, Report, StepReport
+from attn_cli.homework.report import Cells, Report, StepReport
 from attn_cli.homework.submission import CARRIED, MISSING, RIGHT, ROUNDED, VERDICTS, WRONG, Submission
 from attn_cli.homework.verdicts import Marked, mark
 

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.notes import Note
 from attn_cli.engine.steps import Trace
 from attn_cli.homework.explain import Explanation
 from attn_cli.homework.submission import VERDICTS
-
-Cell = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import Any, NamedTuple
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.errors import InputError
 from attn_cli.render.labels import Names
 from attn_cli.render.lines import worked_line
 from attn_cli.render.page import Line
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible
 
 DEPTH = 3

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.expression import Sym
 from attn_cli.engine.operations import Masked, Named
 from attn_cli.engine.problem import KEYS
 from attn_cli.engine.steps import Step, StepKind, Trace
 from attn_cli.render.labels import INPUT_AXES
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.style import Style
 
 MASK = Sym(text="M", latex="M")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.expression import Num, Origin, Sym
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.page import CellName
-from attn_cli.render.style import Cell
 
 INPUT_AXES = {
     "X": ("query", "feature"),

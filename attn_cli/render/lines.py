@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.expression import Expr, Num
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Masked, OneHot, Reindex, Weighted
@@ -13,7 +14,7 @@ from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.page import CellName, Line
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible
 
 

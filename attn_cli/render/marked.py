@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.steps import Step
 from attn_cli.homework.claims import shape_of
 from attn_cli.homework.report import Failed, Report, StepReport, tidy
@@ -16,7 +17,7 @@ from attn_cli.render.labels import Names
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.lines import worked_line
 from attn_cli.render.page import MARKS, Block, CellName, Marks, Matrix, Page, Paragraph
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.style import Style
 from attn_cli.render.walkthrough import all_whole, conventions, default_title, inputs_block, remarks, step_matrices, step_title
 
 MANY = 512

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.expression import Expr, Num, Sym
 from attn_cli.engine.steps import Step, Trace
 from attn_cli.render.lang import text
-from attn_cli.render.style import Cell, Style, Worked
+from attn_cli.render.style import Style, Worked
 from attn_cli.render.terminal.text import visible
 
 LINES = 24

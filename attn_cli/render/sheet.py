@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 from attn_cli.errors import UsageError
@@ -15,7 +14,7 @@ from attn_cli.render.data import json, yaml
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import common_width, left, right, visible, wrapped
 from attn_cli.render.typeset import markdown
-from attn_cli.render.typeset.html import told
+from attn_cli.render.typeset.html import escaped, head
 from attn_cli.render.typeset.tex import prose
 
 RULE = r"\rule{0pt}{3.2ex}\underline{\hspace{3.4em}}"
@@ -145,25 +144,20 @@ svg { max-width: 100%; height: auto; }
 
 
 def _html(sheet: Sheet, style: Style) -> str:
-    parts = [f"<h1>{told(sheet.title)}</h1>", *(f"<p>{told(line)}</p>" for line in sheet.first)]
+    parts = [f"<h1>{escaped(sheet.title)}</h1>", *(f"<p>{escaped(line)}</p>" for line in sheet.first)]
     for table in sheet.tables:
-        parts += [f"<h2>{told(table.caption)}</h2>"] if table.caption else []
-        parts += [f"<p>{told(table.math[0])}</p>"] if table.math[0] else []
-        head = "".join(_cell("th", cell, k < table.words) for k, cell in enumerate(table.header))
+        parts += [f"<h2>{escaped(table.caption)}</h2>"] if table.caption else []
+        parts += [f"<p>{escaped(table.math[0])}</p>"] if table.math[0] else []
+        titles = "".join(_cell("th", cell, k < table.words) for k, cell in enumerate(table.header))
         rows = "\n".join(f"<tr>{''.join(_cell('td', cell, k < table.words) for k, cell in enumerate(row))}</tr>" for row in table.rows)
-        parts.append(f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
-    parts += [sheet.picture, *(f"<p>{told(line)}</p>" for line in sheet.lines)]
-    lang = "zh-CN" if style.lang == "zh" else "en"
-    return (
-        f'<!DOCTYPE html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{told(sheet.title)}</title>\n'
-        f"<style>\n{STYLE}</style>\n</head>\n<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
-    )
+        parts.append(f'<div class="wide"><table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
+    parts += [sheet.picture, *(f"<p>{escaped(line)}</p>" for line in sheet.lines)]
+    return "\n".join((head(sheet.title, style.lang, STYLE), "<body>", *parts, "</body>\n</html>\n"))
 
 
 def _cell(tag: str, cell: str, word: bool) -> str:
     kind = ' class="word"' if word else ""
-    return f"<{tag}{kind}>{escape(visible(cell)) if cell else ''}</{tag}>"
+    return f"<{tag}{kind}>{escaped(cell) if cell else ''}</{tag}>"
 
 
 # ------------------------------------------------------------------ data

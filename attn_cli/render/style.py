@@ -14,8 +14,9 @@ from attn_cli.engine.expression import Expr, Num
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Cell = tuple[int, ...]
-Written = Mapping[tuple[str, Cell], str]
+    from attn_cli.engine.arrays import Cell
+
+Written: TypeAlias = "Mapping[tuple[str, Cell], str]"
 """How inputs were written, by name and cell (in row layout), where that differs from the number: 1/3, √2."""
 NOTHING: Written = MappingProxyType({})
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.expression import Expr, Num, Sym
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.notes import Note
@@ -22,7 +22,7 @@ from attn_cli.render.labels import Names
 from attn_cli.render.lang import known, note_text, text
 from attn_cli.render.lines import StepLines, picks_one
 from attn_cli.render.page import Block, Formula, Margin, Matrix, Page, Paragraph, Remark, str_of
-from attn_cli.render.style import Cell, Style
+from attn_cli.render.style import Style
 
 READABLE = 2**19
 """Numbers on a page: a text of more takes minutes and gigabytes to lay out."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from attn_cli.render.inputs import Input, inputs_of
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.style import Style
-from attn_cli.render.typeset.html import told
+from attn_cli.render.typeset.html import asset, escaped, head, indexed
 from attn_cli.render.walkthrough import step_title
 
 if TYPE_CHECKING:
@@ -27,70 +25,53 @@ if TYPE_CHECKING:
 
 def render(exercise: Exercise, slips: dict[str, list[Slip]], style: Style) -> str:
     """The page. `slips` are the known mistakes whose numbers it recognises, by step."""
-    title = told(exercise.problem.title)
+    title = exercise.problem.title
     steps = "\n".join(part for number, step in enumerate(exercise.steps) for part in _step(number, step, exercise, style))
     lines = [text("exercise.ask", style.lang, decimals=exercise.decimals), text("exercise.offline", style.lang)]
     # Between script tags nothing may close them.
     data = json.encode(_data(exercise, slips, style)).replace("<", "\\u003c").replace("&", "\\u0026")
-    return f"""<!DOCTYPE html>
-<html lang="{"zh-CN" if style.lang == "zh" else "en"}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-{_file("exercise.css")}</style>
-</head>
+    return f"""{head(title, style.lang, asset("exercise.css"))}
 <body>
-<h1>{title}</h1>
-{"".join(f'<p class="soft">{told(line)}</p>' for line in lines)}
-<p class="soft">{" · ".join(map(_math, conventions(exercise.trace, style)))}</p>
-<h2>{told(text("inputs", style.lang))}</h2>
+<h1>{escaped(title)}</h1>
+{"".join(f'<p class="soft">{escaped(line)}</p>' for line in lines)}
+<p class="soft">{" · ".join(map(indexed, conventions(exercise.trace, style)))}</p>
+<h2>{escaped(text("inputs", style.lang))}</h2>
 <div class="given">
 {"".join(part for one in inputs_of(exercise.trace) for part in _given(one, exercise.trace, style))}</div>
 {steps}
 <p class="score" aria-live="polite"></p>
 <script type="application/json" id="data">{data}</script>
 <script>
-{_file("exercise.js")}</script>
+{asset("exercise.js")}</script>
 </body>
 </html>
 """
 
 
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _math(plain: str) -> str:
-    return re.sub(r"_(\w+)", r"<sub>\1</sub>", told(plain))
-
-
 def _given(one: Input, trace: Trace, style: Style) -> Iterator[str]:
     """One input as a table, one a head."""
     for name, rows, columns, texts in given(one, trace, style):
-        head = "".join(f"<th scope=col>{told(label)}</th>" if label else "<th></th>" for label in ("", *columns))
+        titles = "".join(f"<th scope=col>{escaped(label)}</th>" if label else "<th></th>" for label in ("", *columns))
         body = "".join(
-            f"<tr><th scope=row>{told(label)}</th>{''.join(f'<td>{told(cell)}</td>' for cell in row)}</tr>\n"
+            f"<tr><th scope=row>{escaped(label)}</th>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>\n"
             for label, row in zip(rows, texts, strict=True)
         )
-        yield f'<figure><table><caption class="formula">{_math(name)}</caption>\n<tr>{head}</tr>\n{body}</table></figure>\n'
+        yield f'<figure><table><caption class="formula">{indexed(name)}</caption>\n<tr>{titles}</tr>\n{body}</table></figure>\n'
 
 
 def _step(number: int, step: Step, exercise: Exercise, style: Style) -> Iterator[str]:
     """A step's blanks and its button for a hint."""
     title, names, shape = step_title(step, exercise.trace, style.lang), Names(exercise.trace), step.value.shape
-    yield f'<section><h2>{number + 1}. {told(title[:1].upper() + title[1:])} <span class="formula">{_math(formula(step))}</span></h2>'
+    yield f'<section><h2>{number + 1}. {escaped(title[:1].upper() + title[1:])} <span class="formula">{indexed(formula(step))}</span></h2>'
     yield '<div class="figures">'
     for caption, rows, columns, cells in parts(step, exercise.trace, style):
-        yield f"<figure><table>{f'<caption>{told(caption)}</caption>' if caption else ''}"
-        yield f"<tr><th></th>{''.join(f'<th scope=col>{told(c)}</th>' for c in columns)}</tr>"
+        yield f"<figure><table>{f'<caption>{escaped(caption)}</caption>' if caption else ''}"
+        yield f"<tr><th></th>{''.join(f'<th scope=col>{escaped(c)}</th>' for c in columns)}</tr>"
         for label, row in zip(rows, cells, strict=True):
             blanks = "".join(_blank(f"{number}:{np.ravel_multi_index(at, shape)}", names.cell(step, at).plain()) for at in row)
-            yield f"<tr><th scope=row>{told(label)}</th>{blanks}</tr>"
+            yield f"<tr><th scope=row>{escaped(label)}</th>{blanks}</tr>"
         yield "</table></figure>"
-    yield f'</div><p><button type="button" data-step="{number}">{told(text("exercise.hint", style.lang))}</button></p>'
+    yield f'</div><p><button type="button" data-step="{number}">{escaped(text("exercise.hint", style.lang))}</button></p>'
     yield f'<p class="hint formula" id="hint{number}" aria-live="polite"></p></section>'
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib import resources
 
+from attn_cli.engine.arrays import Cell
 from attn_cli.engine.expression import Num
 from attn_cli.engine.steps import Step
 from attn_cli.render.labels import Names
 from attn_cli.render.lang import text
 from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Page, Paragraph
-from attn_cli.render.style import Cell
 from attn_cli.render.terminal.text import visible, width
 
 EMBEDDED = 3000
@@ -31,43 +31,49 @@ Source = tuple[str, Cell]
 
 
 def draw(page: Page) -> str:
-    title = told(page.title)
-    return f"""<!DOCTYPE html>
-<html lang="{"zh-CN" if page.style.lang == "zh" else "en"}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-@media (prefers-color-scheme: dark) {{ body.page {{ background: #14161a; }} }}
+    css = f"""@media (prefers-color-scheme: dark) {{ body.page {{ background: #14161a; }} }}
 body.page {{ margin: 0; }}
-{_file("html.css")}</style>
-</head>
+{asset("html.css")}"""
+    return f"""{head(page.title, page.style.lang, css)}
 <body class="page">
 <main class="attn">
 {_Sheet(page).html()}
 <p class="told" aria-hidden="true" hidden></p>
 <script>
-{_file("html.js")}</script>
+{asset("html.js")}</script>
 </main>
 </body>
 </html>
 """
 
 
-def _file(name: str) -> str:
+def head(title: str, lang: str, css: str) -> str:
+    """An HTML file from its first line to the end of its head."""
+    return f"""<!DOCTYPE html>
+<html lang="{"zh-CN" if lang == "zh" else "en"}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escaped(title)}</title>
+<style>
+{css}</style>
+</head>"""
+
+
+def asset(name: str) -> str:
+    """The text of a style sheet or script beside this module."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def told(label: str) -> str:
-    """A text of ours or a label, made harmless."""
+def escaped(label: str) -> str:
+    """A text as HTML; control characters become visible signs."""
     return escape(visible(label))
 
 
-def formula(plain: str) -> str:
-    """W_Q with its index lowered."""
-    return re.sub(r"_(\w+)", r"<sub>\1</sub>", told(plain))
+def indexed(plain: str) -> str:
+    """A formula as HTML: the index in W_Q stands lowered."""
+    return re.sub(r"_(\w+)", r"<sub>\1</sub>", escaped(plain))
 
 
 class _Sheet:
@@ -82,45 +88,45 @@ class _Sheet:
         self.whole = self.style.full or self.count <= EMBEDDED
 
     def html(self) -> str:
-        head = [f"<h1>{told(self.page.title)}</h1>"]
+        top = [f"<h1>{escaped(self.page.title)}</h1>"]
         if self.page.conventions:
-            head.append(f'<p class="conventions">{" · ".join(map(self._convention, self.page.conventions))}</p>')
-        head += [part for paragraph in self.page.lead for part in self._said(paragraph)]
+            top.append(f'<p class="conventions">{" · ".join(map(self._convention, self.page.conventions))}</p>')
+        top += [part for paragraph in self.page.lead for part in self._said(paragraph)]
         if self.style.cells:
-            return "\n".join([*head, *self._derivations(), *self._notes()])
+            return "\n".join([*top, *self._derivations(), *self._notes()])
         body = [part for block in self.page.blocks for part in self._block(block)]
         hint = f'<p class="hint">{escape(text("hint", self.lang))}</p>' if self.names is not None else ""
         if not self.whole:
             hint += f'\n<p class="hint">{escape(text("not_all", self.lang, count=self.count, shown=LINES))}</p>'
-        return "\n".join([*head, hint, f'<div class="steps {self.style.detail}">', *body, *self._notes(), "</div>"])
+        return "\n".join([*top, hint, f'<div class="steps {self.style.detail}">', *body, *self._notes(), "</div>"])
 
     def _said(self, paragraph: Paragraph) -> Iterator[str]:
         """A sentence, and its worked lines."""
         if paragraph.lines:
             yield '<div class="beside">'
         if paragraph.text:
-            yield f'<p class="said {paragraph.role}">{told(paragraph.text)}</p>'
+            yield f'<p class="said {paragraph.role}">{escaped(paragraph.text)}</p>'
         if paragraph.lines:
             yield '<ol class="worked">'
             yield from (f"<li>{self._line(line)}</li>" for line in paragraph.lines)
             yield "</ol></div>"
 
     def _convention(self, part: str) -> str:
-        return formula(part) if part.startswith("√") else told(part)
+        return indexed(part) if part.startswith("√") else escaped(part)
 
     def _notes(self) -> Iterator[str]:
         if self.page.notes:
-            items = "\n".join(f"<li>{told(note.text)}</li>" for note in self.page.notes)
+            items = "\n".join(f"<li>{escaped(note.text)}</li>" for note in self.page.notes)
             yield f'<section><h2>{escape(text("notes", self.lang))}</h2>\n<ul class="notes">\n{items}\n</ul></section>'
 
     # -------------------------------------------------------------- steps
     def _block(self, block: Block) -> Iterator[str]:
-        formula_ = f' <span class="formula">{formula(block.formula.plain())}</span>' if block.formula else ""
-        aside = f' <span class="points">{told(block.aside)}</span>' if block.aside else ""
+        formula = f' <span class="formula">{indexed(block.formula.plain())}</span>' if block.formula else ""
+        aside = f' <span class="points">{escaped(block.aside)}</span>' if block.aside else ""
         sign = f'<span class="{block.verdict or "number"}">{block.sign}</span> ' if block.sign else ""
         yield f'<section id="{block.name}"{" class=apart" if block.step is None else ""}>'
-        yield f"<h2>{sign}{told(block.heading)}{aside}{formula_}</h2>"
-        if block.formula and (asides := [*map(formula, block.formula.with_numbers()), *map(formula, block.formula.where())]):
+        yield f"<h2>{sign}{escaped(block.heading)}{aside}{formula}</h2>"
+        if block.formula and (asides := [*map(indexed, block.formula.with_numbers()), *map(indexed, block.formula.where())]):
             yield f'<p class="aside">{" · ".join(asides)}</p>'
         for paragraph in block.before:
             yield from self._said(paragraph)
@@ -140,7 +146,7 @@ class _Sheet:
         own = {place(line.at): f"{table}-{i}" for i, line in enumerate(lines)}
         from_ = {place(line.at): self._from(line) for line in lines if line.worked is not None}
         caption = f"{block.symbol}, {matrix.caption}" if matrix.caption else f"{block.symbol}: {block.title}"
-        shown = formula(matrix.caption) if matrix.source else told(caption)
+        shown = indexed(matrix.caption) if matrix.source else escaped(caption)
         turned = block.step is not None and block.step.columns
         yield "<figure>"
         yield from _table(table, shown, matrix, lambda at: own.get(at, ""), lambda at: from_.get(at, ""), turned)
@@ -161,7 +167,7 @@ class _Sheet:
 
     def _line(self, line: Line) -> str:
         arithmetic = line.arithmetic(0 if self.style.full else self.style.fold, self.lang)
-        remark = f' <span class="remark">{told(line.remark)}</span>' if line.remark else ""
+        remark = f' <span class="remark">{escaped(line.remark)}</span>' if line.remark else ""
         written = escape(arithmetic.removesuffix(line.remark).rstrip())
         if line.copied is None:
             written = re.sub(r"(?<!\S)(?:0·\S+|\S+·0)(?!\S)", r'<span class="zero">\g<0></span>', written)
@@ -239,10 +245,10 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
     """A grid that arrow keys walk. `line` names the worked line of a cell, `source` where its numbers stand."""
     margin = matrix.margin
     beside = margin if margin and margin.along == "rows" else None
-    head = "".join(f'<th scope="col">{told(label)}</th>' for label in (*matrix.columns, *([beside.title] if beside else [])))
+    titles = "".join(f'<th scope="col">{escaped(label)}</th>' for label in (*matrix.columns, *([beside.title] if beside else [])))
     yield f'<div class="scroll"><table role="grid" aria-readonly="true" data-id="{table}">'
     yield f"<caption{'' if matrix.caption else ' class=heard'}>{caption}</caption>"
-    yield f"<thead><tr><th></th>{head}</tr></thead>"
+    yield f"<thead><tr><th></th>{titles}</tr></thead>"
     yield "<tbody>"
     for i in range(len(matrix.rows)):
         cells = [
@@ -254,7 +260,7 @@ def _table(table: str, caption: str, matrix: Matrix, line: Look, source: Look, t
         yield f'<tr><th scope="row">{_row_label(matrix, i)}</th>{"".join(cells)}</tr>'
     if margin and not beside:
         cells = [_margin(margin, j, line((*matrix.prefix, j))) for j in range(len(matrix.columns))]
-        yield f'<tr><th scope="row">{told(margin.title)}</th>{"".join(cells)}</tr>'
+        yield f'<tr><th scope="row">{escaped(margin.title)}</th>{"".join(cells)}</tr>'
     yield "</tbody></table></div>"
 
 
@@ -266,7 +272,7 @@ def _line_of(matrix: Matrix, i: int, j: int, line: Look, turned: bool) -> str:
 
 def _row_label(matrix: Matrix, i: int) -> str:
     link = matrix.links[i] if matrix.links else ""
-    return f'<a href="{escape(link)}">{told(matrix.rows[i])}</a>' if link else told(matrix.rows[i])
+    return f'<a href="{escape(link)}">{escaped(matrix.rows[i])}</a>' if link else escaped(matrix.rows[i])
 
 
 def _cell(number: str, line: str, source: str, matrix: Matrix, i: int, j: int) -> str:
@@ -278,7 +284,7 @@ def _cell(number: str, line: str, source: str, matrix: Matrix, i: int, j: int) -
     parts += [f'style="--w:{value:.3g}"'] if look == "heat" else []
     parts += [f'aria-describedby="{line}"'] if line else []
     parts += [f'data-from="{source}"'] if source else []
-    shown = told(number) if number else ""
+    shown = escaped(number) if number else ""
     if matrix.marks is not None and verdict:
         right = matrix.marks.right[i][j]
         shown += f' <span class="mark">{matrix.marks.sign(i, j)}</span>' + (f'<span class="exact">{escape(right)}</span>' if right else "")
@@ -287,4 +293,4 @@ def _cell(number: str, line: str, source: str, matrix: Matrix, i: int, j: int) -
 
 def _margin(margin: Margin, i: int, line: str) -> str:
     described = f' aria-describedby="{line}"' if line else ""
-    return f'<td class="margin{"" if margin.numbers else " words"}"{described}>{told(margin.texts[i])}</td>'
+    return f'<td class="margin{"" if margin.numbers else " words"}"{described}>{escaped(margin.texts[i])}</td>'
