@@ -9,7 +9,7 @@ import typer
 from attn_cli.commands.help_page import Command
 from attn_cli.commands.options import FileOptions, Look, Matrices, Settings, application, grouped
 from attn_cli.commands.output import Output, write
-from attn_cli.commands.trace import Cells, Full
+from attn_cli.commands.trace import Cells, Depth, Full
 from attn_cli.commands.walkthrough import File, walk
 from attn_cli.errors import InputError, UsageError
 
@@ -40,12 +40,13 @@ def run(
     file: File = None,
     output: Output = None,
     cell: Cells = None,
+    depth: Depth = None,
     full: Full = False,
     verify: Annotated[bool, typer.Option("--verify", help="Compare with central differences of the loss.")] = False,
     estimator: Annotated[
         str | None, typer.Option(metavar="NAME", help="For a choice: straight-through, gumbel or reinforce in place of its gradient.")
     ] = None,
-    samples: Annotated[int, typer.Option(metavar="N", help="Samples of an estimator whose mean is told.")] = 1000,
+    samples: Annotated[int, typer.Option(metavar="N", help="Samples of an estimator whose mean is shown.")] = 1000,
     baseline: Annotated[str | None, typer.Option(metavar="best|mean|NUMBER", help="What reinforce takes off the reward of a row.")] = None,
 ) -> None:
     """
@@ -75,7 +76,7 @@ def run(
             raise UsageError("--verify: an estimate is not the slope of the loss, so there is nothing to compare; leave out --estimator")
         return estimate(problem, estimator, samples, _baseline(baseline, estimator, files))
 
-    trace = walk(file, settings, matrices, files, look, output, "trace", cell or (), full, work)
+    trace = walk(file, settings, matrices, files, look, output, "trace", cell or (), full, work, depth=depth)
     if "estimate" in trace.findings and output is None and look.format in (None, "table", "plain", "markdown"):
         from attn_cli.render.estimates import estimate_sheet
         from attn_cli.render.sheet import written

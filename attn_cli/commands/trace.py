@@ -13,9 +13,7 @@ from attn_cli.commands.walkthrough import File, walk
 
 app = application()
 
-Cells = Annotated[
-    list[str] | None, typer.Option(metavar="STEP[ROW,COLUMN]", help="Derive this number down to the inputs; may be repeated.")
-]
+Cells = Annotated[list[str] | None, typer.Option(metavar="STEP[ROW,COLUMN]", help="Derive this number from the inputs; may be repeated.")]
 Full = Annotated[bool, typer.Option("--full", help="Every cell and every term, however many there are.")]
 Depth = Annotated[int | None, typer.Option(metavar="N", min=0, help="How many levels --cell goes down (default 3).")]
 Terse = Annotated[bool, typer.Option("--terse", help="Leave out what each step does and why.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
 from attn_cli.engine.arrays import Cell
@@ -20,7 +20,7 @@ DEPTH = 3
 BRANCHES = 8
 """Numbers of one line that a derivation follows; those left are counted."""
 SHOWN_LABELS = 12
-"""An error lists at most so many labels."""
+"""An error lists at most this many labels."""
 
 
 class Node(NamedTuple):
@@ -69,7 +69,7 @@ def derive(trace: Trace, step: Step, at: Cell, style: Style) -> Derivation:
     widest = None if style.full else BRANCHES
 
     def sources(step: Step, at: Cell) -> list[tuple[Step, Cell]]:
-        """The cells of other steps that a cell is made from and that no line has told yet."""
+        """The cells of other steps that a cell is made from and that no line has shown yet."""
         found: dict[tuple[str, Cell], Step] = {}
         for n in () if step.given else step.cell(at).numbers():
             source = names.step_of(n)
@@ -101,18 +101,18 @@ def find_cell(trace: Trace, reference: str) -> tuple[Step, Cell]:
     axes, sizes = step.axes[len(head) :], step.value.shape[len(head) :]
     labels = [names.labels(axis, size) for axis, size in zip(axes, sizes, strict=True)]
     readings = list(islice(_readings(inner.split(","), len(axes)), 10_000))
-    found = {at for reading in readings for at in _product([_places(part, own) for part, own in zip(reading, labels, strict=True)])}
+    found = {at for reading in readings for at in product(*map(_places, reading, labels))}
     if len(found) == 1:
         return step, (*head, *found.pop())
     if found:
-        told = ", ".join(f"{step.name}[{','.join(f'#{i + 1}' for i in (*head, *at))}]" for at in sorted(found)[:4])
-        raise InputError(f"{visible(reference)} may be any of {told}; # counts from 1, whatever the labels")
+        possible = ", ".join(f"{step.name}[{','.join(f'#{i + 1}' for i in (*head, *at))}]" for at in sorted(found)[:4])
+        raise InputError(f"{visible(reference)} may be any of {possible}; # counts from 1, whatever the labels")
     if len(readings) == 1:
         for part, axis, own in zip(readings[0], axes, labels, strict=True):
             if not _places(part, own):
                 raise InputError(f"{step.name} has no {axis} {visible(part.strip())!r}; there are {_listed(axis, own)}")
-    told = "; ".join(f"{axis}: {_listed(axis, own)}" for axis, own in zip(axes, labels, strict=True))
-    raise InputError(f"{visible(reference)} is no cell of {step.name}; write {example(trace, step)} ({told})")
+    existing = "; ".join(f"{axis}: {_listed(axis, own)}" for axis, own in zip(axes, labels, strict=True))
+    raise InputError(f"{visible(reference)} is no cell of {step.name}; write {example(trace, step)} ({existing})")
 
 
 def _step(trace: Trace, name: str) -> tuple[Step, Cell]:
@@ -152,15 +152,6 @@ def _places(part: str, labels: Sequence[str]) -> list[int]:
     if text.isdecimal() and 1 <= int(text) <= len(labels):
         found.append(int(text) - 1)
     return found
-
-
-def _product(places: Sequence[Sequence[int]]) -> Iterator[Cell]:
-    if not places:
-        yield ()
-        return
-    for first in places[0]:
-        for rest in _product(places[1:]):
-            yield (first, *rest)
 
 
 def _listed(axis: str, labels: Sequence[str]) -> str:
