@@ -211,7 +211,7 @@ def read(tree: Any) -> Problem:
         if name in ("W_Q", "W_K", "W_V") and value == "identity":
             p[name] = value
         elif name in MATRICES:
-            p[name] = array(value, (2, 3))
+            p[name] = array(value, (2, 3) if name in ("Q", "K", "V", "scores", "bias") else (2,))
         elif name in VECTORS:
             p[name] = array(value, (1,))
         elif name in NUMBERS:
