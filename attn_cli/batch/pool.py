@@ -29,7 +29,7 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = tuple(
     f"attn_cli.{name}"
     for name in ("batch.work", "engine.large.memory", "files.problem", "files.readers.yaml", "files.writing")
-    + ("render.formats", "render.data.json", "render.lang.en")
+    + ("render.formats", "render.data.json", "render.lang.en", "render.lang.marks_en", "render.lang.why_en")
 )
 """What nearly every worker needs."""
 
