@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AHEAD = 64
-"""So many pieces a worker are handed out before the first of them is done: enough that one long problem holds up nobody."""
+"""Pieces a worker that are handed out before the first of them is done.
+
+Lowered, one long problem holds up the others; raised, more results wait for it."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PRELOAD = tuple(
     f"attn_cli.{name}"

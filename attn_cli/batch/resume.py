@@ -20,7 +20,7 @@ from attn_cli.files.writing import leftover, save
 def options_of(job: Job) -> dict[str, Any]:
     """Everything besides its inputs that a result depends on."""
     look = {name: getattr(job.style, name) for name in ("decimals", "lang", "only", "detail", "standalone")}
-    told = {
+    settings = {
         "attn": attn_cli.__version__,
         "format": job.format,
         "check": job.check,
@@ -30,7 +30,7 @@ def options_of(job: Job) -> dict[str, Any]:
         "allow_outside": job.allow_outside,
         **look,
     }
-    return dict(json.loads(json.dumps(told)))
+    return dict(json.loads(json.dumps(settings)))
 
 
 def begin(folder: Path, options: Mapping[str, Any]) -> int:

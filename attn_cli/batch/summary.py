@@ -19,10 +19,10 @@ def summary_csv(outcomes: Sequence[Outcome], check: bool = False) -> str:
     steps = list(dict.fromkeys(step for outcome in outcomes for step in outcome.points))
     lines: list[list[Any]] = [[*COLUMNS, *(MARKS if check else ()), *steps]]
     for outcome in outcomes:
-        told = [outcome.file, outcome.ok, outcome.score, outcome.mode, shapes_text(outcome), round(outcome.seconds, 6), outcome.error]
+        row = [outcome.file, outcome.ok, outcome.score, outcome.mode, shapes_text(outcome), round(outcome.seconds, 6), outcome.error]
         marks = outcome.marks or {}
-        told += [marks.get(column) for column in MARKS] if check else []
-        lines.append([*told, *(outcome.points.get(step) for step in steps)])
+        row += [marks.get(column) for column in MARKS] if check else []
+        lines.append([*row, *(outcome.points.get(step) for step in steps)])
     return sheet(lines)
 
 
@@ -43,15 +43,15 @@ def line(outcome: Outcome) -> str:
     """The outcome for people."""
     from attn_cli.render.data.spreadsheet import cell_of
 
-    told = [one_line(outcome.file), outcome.score, outcome.mode, shapes_text(outcome)]
+    parts = [one_line(outcome.file), outcome.score, outcome.mode, shapes_text(outcome)]
     state = "failed" if not outcome.ok else "kept  " if outcome.skipped else "done  "
     if outcome.marks is not None:
         state = "right " if outcome.marks["right"] else "wrong "
-        told.append(f"{outcome.marks['earned']:g}/{outcome.marks['possible']:g}")
+        parts.append(f"{outcome.marks['earned']:g}/{outcome.marks['possible']:g}")
         if outcome.marks["first_wrong_step"]:
-            told.append(f"{outcome.marks['first_wrong_step']}{cell_of(outcome.marks['first_wrong_cell'])}")
-        told.append(outcome.marks["mistake"] or "")
-    return " ".join(part for part in (state, *told) if part)
+            parts.append(f"{outcome.marks['first_wrong_step']}{cell_of(outcome.marks['first_wrong_cell'])}")
+        parts.append(outcome.marks["mistake"] or "")
+    return " ".join(part for part in (state, *parts) if part)
 
 
 def json_line(outcome: Outcome) -> str:
@@ -67,11 +67,11 @@ def closing_line(outcomes: Sequence[Outcome], left: int = 0) -> str:
     """How many problems went how; `left` were not tried."""
     kept = sum(outcome.skipped for outcome in outcomes)
     done = sum(outcome.ok for outcome in outcomes) - kept
-    told = [f"{done} done", *_counts(outcomes, kept, left)]
+    parts = [f"{done} done", *_counts(outcomes, kept, left)]
     marked = [outcome for outcome in outcomes if outcome.marks is not None]
     if marked:
-        told.append(f"{sum(outcome.right for outcome in marked)} of {len(marked)} right")
-    return f"{_problems(len(outcomes) + left)}: {', '.join(told)}"
+        parts.append(f"{sum(outcome.right for outcome in marked)} of {len(marked)} right")
+    return f"{_problems(len(outcomes) + left)}: {', '.join(parts)}"
 
 
 def interrupted_line(outcomes: Sequence[Outcome], left: int, written: int | None = None, resumable: bool = False) -> str:
@@ -80,9 +80,9 @@ def interrupted_line(outcomes: Sequence[Outcome], left: int, written: int | None
         return f"interrupted: {closing_line(outcomes, left)}"
     kept = sum(outcome.skipped for outcome in outcomes)
     bad = sum(not outcome.ok for outcome in outcomes)
-    told = [f"{written} written", *_counts(outcomes, kept, len(outcomes) + left - written - kept - bad)]
+    parts = [f"{written} written", *_counts(outcomes, kept, len(outcomes) + left - written - kept - bad)]
     goes_on = "; with --resume the next run goes on from there" if resumable else ""
-    return f"interrupted: {_problems(len(outcomes) + left)}: {', '.join(told)}{goes_on}"
+    return f"interrupted: {_problems(len(outcomes) + left)}: {', '.join(parts)}{goes_on}"
 
 
 def _counts(outcomes: Sequence[Outcome], kept: int, left: int) -> list[str]:

@@ -24,7 +24,7 @@ Paths = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders, patterns; - reads a list of them from standard input.")
 ]
 MOST_NOTES = 10
-"""Notes of one kind; if raised, more names of the same file are told one by one."""
+"""Notes of one kind; if raised, more names of the same file are listed one by one."""
 
 
 class BatchCommand(Command):
@@ -122,15 +122,15 @@ def _format(name: str | None, output: str | None, check: bool) -> tuple[str | No
 def _tell_found(found: Found) -> None:
     """What matches nothing, and what is passed over: nobody shall look for it in vain."""
     for path in found.missing:
-        told = one_line(path) or "''"
-        print(f"error: {told}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
+        name = one_line(path) or "''"
+        print(f"error: {name}: no such file, and no problem in a folder or pattern of that name", file=sys.stderr)
     if found.results:
         more = f" and {len(found.results) - 1} more" if len(found.results) > 1 else ""
         print(f"note: left out as results of an earlier run: {one_line(found.results[0])}{more}", file=sys.stderr)
     if found.answers:
         more = f" and {len(found.answers) - MOST_NOTES} more" if len(found.answers) > MOST_NOTES else ""
-        told = ", ".join(map(one_line, found.answers[:MOST_NOTES]))
-        print(f"note: passed over as somebody's answers: {told}{more}", file=sys.stderr)
+        names = ", ".join(map(one_line, found.answers[:MOST_NOTES]))
+        print(f"note: passed over as somebody's answers: {names}{more}", file=sys.stderr)
     for other, first in found.links[:MOST_NOTES]:
         print(f"note: {one_line(other)} is the same file as {one_line(first)}, which is done once", file=sys.stderr)
     if len(found.links) > MOST_NOTES:

@@ -77,17 +77,17 @@ def new(
     from attn_cli.homework.exercises import Wanted, class_of
     from attn_cli.render.lang import text
 
-    told = _language(lang)
+    language = _language(lang)
     if mask not in (None, "causal"):
         raise UsageError(f"--mask: found {mask!r}, expected causal")
     wanted = Wanted(tokens, score, mode, as_mask(mask), heads, _steps(steps), decimals, style, grad)
     drawn = _new_seed() if seed is None else seed
     for number, one in enumerate(class_of(wanted, count, drawn), 1):
-        title = text("exercise.title" if count == 1 else "exercise.variant", told, number=number, seed=drawn)
+        title = text("exercise.title" if count == 1 else "exercise.variant", language, number=number, seed=drawn)
         folder = Path(output) / f"{number:0{max(2, len(str(count)))}}" if count > 1 else Path(output)
-        _write(replace(one, problem=replace(one.problem, title=title)), folder, told, force)
+        _write(replace(one, problem=replace(one.problem, title=title)), folder, language, force)
     if seed is None:
-        print(text("exercise.seed", told, seed=drawn))
+        print(text("exercise.seed", language, seed=drawn))
 
 
 def _write(one: Exercise, folder: Path, lang: str, force: bool) -> None:
@@ -130,7 +130,7 @@ def _steps(texts: Sequence[str] | None) -> tuple[str, ...]:
     """Steps by name or symbol, one an option or several between commas."""
     from attn_cli.files.step_names import step_of, unknown_step
 
-    words = [part.strip() for told in texts or () for part in told.split(",")]
+    words = [part.strip() for option in texts or () for part in option.split(",")]
     unknown = next((word for word in words if step_of(word) is None), None)
     if unknown is not None:
         raise UsageError(f"--steps: {unknown_step(unknown)}")
@@ -160,15 +160,15 @@ def audit(
     from attn_cli.render.exercise_audit import audit_sheet
     from attn_cli.render.sheet import written
 
-    told = _language(lang)
+    language = _language(lang)
     loaded = _loaded(file, reading)
     try:
         hidden = audited(loaded.problem, decimals, _steps(steps) or loaded.problem.ask, grad)
     except InputError as error:
         raise loaded.locate(error) from error
-    style = _style(told, decimals)
+    style = _style(language, decimals)
     write(written(audit_sheet(file or EXAMPLE, hidden, decimals, style), format, style), None)
-    say((Note("built_in", {"name": EXAMPLE}),) if file is None else (), told)
+    say((Note("built_in", {"name": EXAMPLE}),) if file is None else (), language)
     return 1 if hidden else 0
 
 
@@ -197,7 +197,7 @@ def do(
     from attn_cli.render.exercise_sheet import sheet
     from attn_cli.render.sheet import plain
 
-    told = _language(lang)
+    language = _language(lang)
     loaded = _loaded(file, reading)
     names = _steps(steps) or loaded.problem.ask
     try:
@@ -205,7 +205,7 @@ def do(
         one = Exercise(trace.problem, trace, asked(trace, names), decimals)
     except InputError as error:
         raise loaded.locate(error) from error
-    style = _style(told, decimals)
+    style = _style(language, decimals)
     whole = sheet(one, style)
     given = whole._replace(tables=whole.tables[: -sum(1 for t in whole.tables if t.math[0])])
     print(plain(given, style))

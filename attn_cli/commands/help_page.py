@@ -35,7 +35,7 @@ class Command(_OnStandardOutput, TyperCommand):
     """A command whose help page opens with examples."""
 
     may_be_empty: tuple[str, ...] = ()
-    """Arguments of which an empty text is told by the command itself."""
+    """Arguments whose empty texts the command refuses itself."""
     writes: "Thing" = "trace"
     """What its formats draw."""
 

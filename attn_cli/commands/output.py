@@ -58,8 +58,8 @@ def say(notes: Iterable[Note], lang: str, where: str = "") -> None:
     from attn_cli.render.lang import note_text
 
     for note in notes:
-        told = f"{'warning' if note.warning else 'note'}: {where}{note_text(note, lang)}"
-        print(_shown(told, sys.stderr), file=sys.stderr)
+        line = f"{'warning' if note.warning else 'note'}: {where}{note_text(note, lang)}"
+        print(_shown(line, sys.stderr), file=sys.stderr)
 
 
 def write(result: str | bytes, output: str | None, utf_8: bool = False) -> None:

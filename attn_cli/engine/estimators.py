@@ -56,7 +56,7 @@ class Estimator(NamedTuple):
     pull: Pull | None
     """The gradient that stands in; None where the mode has one of its own."""
     sample: Callable[[Draws, np.random.Generator, int, Array], Array] | None
-    """So many samples of dS with a baseline for each row: (count, n, m); None where nothing is drawn."""
+    """`count` samples of dS with a baseline for each row: (count, n, m); None where nothing is drawn."""
 
 
 ESTIMATORS: Registry[Callable[[Named | None], Estimator]] = Registry("estimator", "estimator")

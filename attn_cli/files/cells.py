@@ -313,14 +313,14 @@ def _signed(hint: str, decimal: str) -> str:
 
 def _folded(text: str) -> str:
     """The same number in plain characters, a blank before a fraction that follows a digit; as it is where it would be another number."""
-    told = ""
+    plain = ""
     for c in text:
         kind = unicodedata.decomposition(c).partition(" ")[0]
         if kind.startswith("<") and kind not in _SAME_DIGITS:
             return text
-        gap = " " if kind == "<fraction>" and told[-1:].isdigit() else ""
-        told += gap + unicodedata.normalize("NFKC", c)
-    return told.translate({ord("⁄"): "/", ord("\N{MINUS SIGN}"): "-"})
+        gap = " " if kind == "<fraction>" and plain[-1:].isdigit() else ""
+        plain += gap + unicodedata.normalize("NFKC", c)
+    return plain.translate({ord("⁄"): "/", ord("\N{MINUS SIGN}"): "-"})
 
 
 def _percent(text: str) -> str:

@@ -55,7 +55,7 @@ class Value(NamedTuple):
         return InputError(message, key=None if self.option else key, cell=cell or None, place=self.place(cell))
 
     def located(self, error: InputError, axes: int = 0) -> InputError:
-        """An error about this value with its place. The value has so many `axes`; of more than its cells, the first are of length one."""
+        """An error about this value with its place. Its array has `axes`; where the cell counts fewer, the first are of length one."""
         cell = error.cell or ()
         place = self.place((0,) * (axes - len(cell)) + cell if cell and len(cell) > 1 else cell)
         return InputError(error.message, key=None if self.option else error.key, cell=error.cell, place=place)

@@ -252,7 +252,7 @@ REASONS: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], bool]]] = {
     "symmetric_weights": (("weights_transposed", "softmax_columns", "answer_transposed"), _symmetric_weights),
     "zero_bias": (("bias_forgotten",), lambda t: all(not a.any() for a in (t.problem.b_Q, t.problem.b_K, t.problem.b_V) if a is not None)),
 }
-"""What in a problem hides a mistake that changes no number: for these codes, where it holds; the first that does is told."""
+"""What in a problem hides a mistake that changes no number: for these codes, where it holds; the first that does is named."""
 
 
 class Slip(NamedTuple):
@@ -276,7 +276,7 @@ def slips(one: Exercise) -> dict[str, list[Slip]]:
 
 # ------------------------------------------------------------------ variants for a class
 def class_of(wanted: Wanted, count: int, seed: int) -> list[Exercise]:
-    """So many exercises, all different; the first ones stay the same when more are made."""
+    """A class of `count` exercises, all different; a larger class of the same seed begins with the same ones."""
     found: list[Exercise] = []
     seen: set[bytes] = set()
     for number in range(count):

@@ -26,7 +26,9 @@ from attn_cli.homework.submission import WRONG, Submission, after
 EXACT, HIDDEN, REACHED, EXCUSED = range(4)
 """How well a mistake's numbers fit: as written, with hidden steps rounded, within what rounding allows, cell by cell for honest habits."""
 BESIDE, PER_SLIP = 8, 3
-"""Cells. Beside a mistake one cell of so many may hold a slip of its own, if the mistake gives so many others for each such cell."""
+"""Cells. Beside a mistake of method one in BESIDE may hold a slip, if the mistake explains PER_SLIP others for each.
+
+Both lowered, chance explains more."""
 COARSEST = 0
 """Decimals. Nobody is thought to have rounded to fewer too early."""
 PLAUSIBLE = 8

@@ -61,7 +61,7 @@ def cut_off(placed: Placed, ours: Array, surely: bool) -> Array:
 
 
 def single_precision(placed: Placed, ours: Array, surely: bool) -> Array:
-    """Worked in single precision; rounding that explains as much is told first."""
+    """Worked in single precision; rounding that explains as much comes first."""
     if surely:
         return np.zeros(placed.shape, bool)
     close = np.abs(placed.value - ours) <= SINGLE * np.maximum(1, np.abs(ours))

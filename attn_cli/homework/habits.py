@@ -6,7 +6,7 @@ from __future__ import annotations
 TIE = 1e-9
 """Relative. A number this near to half a unit counts as exactly half a unit off. Raised, it lets numbers pass that are off by more."""
 MOST_DIGITS = 12
-"""Significant digits. More of them are not claimed. Raised, the rounding errors of double precision would be told as mistakes."""
+"""Significant digits. More of them are not claimed. Raised, the rounding errors of double precision would be called mistakes."""
 WHOLE_DECIMALS, WHOLE_DIGITS = 2, 3
 """Decimals and significant digits that a whole number claims, whichever is looser. Raised, whole numbers are judged more strictly."""
 EXPONENT_DIGITS = 2
@@ -55,7 +55,7 @@ RMS_TIMES, RMS_ULPS = 2.0, 0.25
 DOUBLE_EPSILON = 2.0**-52
 """What one operation in double precision loses, relatively. Raised, float64 arrays may be farther off."""
 SMALL = 2**14
-"""Cells of a problem's largest step. Up to so many, a plain program is worked in several ways; raised, checks take longer."""
+"""Cells of a problem's largest step. Up to this many, a plain program is worked in several ways; raised, checks take longer."""
 BLOCK = 2**15
 """Cells of a step that a plain program's sums are added up for at once. Raised, more memory is used; lowered, more time."""
 

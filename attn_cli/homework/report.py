@@ -45,7 +45,7 @@ class Precision:
 
     @property
     def finite(self) -> bool:
-        """Whether a distance can be told: not where a NaN or an infinity stands against a number."""
+        """Whether there is a distance: not where a NaN or an infinity stands against a number."""
         return math.isfinite(self.error)
 
 

@@ -38,8 +38,8 @@ def _lead(found: ClassStatistics, style: Style) -> Iterator[Paragraph]:
     lang = style.lang
     if found.earned:
         low, middle, high = (tidy(round(float(x), 2)) for x in (min(found.earned), median(found.earned), max(found.earned)))
-        told = {"low": low, "middle": middle, "high": high, "possible": found.possible, "right": found.right, "complete": found.complete}
-        yield Paragraph(text("class.marks", lang, **told), "title")
+        numbers = {"low": low, "middle": middle, "high": high, "possible": found.possible, "right": found.right, "complete": found.complete}
+        yield Paragraph(text("class.marks", lang, **numbers), "title")
         yield Paragraph(text("class.asked", lang, steps=_joined([step.name for step in found.steps], lang)), "said")
     if found.unreadable:
         yield Paragraph(text("class.unreadable", lang, count=found.unreadable), "wrong")
@@ -67,7 +67,7 @@ def _marks(reports: Sequence[Report | Failed], style: Style) -> Block:
     titles = (*steps, *(text(f"class.{key}", lang) for key in ("earned", "first", "slip")))
     rows = [_row(report, steps) for report in reports]
     verdicts = [[verdict for verdict, _ in row] for row in rows]
-    matrix = _table([report.file or "" for report in reports], titles, [[told for _, told in row] for row in rows])
+    matrix = _table([report.file or "" for report in reports], titles, [[shown for _, shown in row] for row in rows])
     matrix = matrix._replace(marks=Marks(verdicts, [[""] * len(titles) for _ in rows]), links=tuple(style.links or ()))
     failed = [Paragraph(f"{r.file}: {text('class.error', lang)}: {r.error}", "wrong") for r in reports if isinstance(r, Failed)]
     return Block("marks", text("class.points", lang), matrices=(matrix,), after=tuple(failed), apart=True)
@@ -84,10 +84,10 @@ def _row(report: Report | Failed, steps: Sequence[str]) -> list[tuple[str, str]]
         return [("", "")] * (len(steps) + 3)
     earned = {step.name: step for step in report.asked}
     first = report.first_wrong
-    told = [(earned[n].verdict, points_text(earned[n].points * earned[n].share)) if n in earned else ("", "") for n in steps]
+    cells = [(earned[n].verdict, points_text(earned[n].points * earned[n].share)) if n in earned else ("", "") for n in steps]
     slip = first.mistake.code if first is not None and first.mistake is not None else ""
     total = f"{points_text(report.earned)}/{points_text(report.possible)}"
-    return [*told, ("", total), ("", cell_text(first, report) if first is not None else ""), ("", slip)]
+    return [*cells, ("", total), ("", cell_text(first, report) if first is not None else ""), ("", slip)]
 
 
 # ------------------------------------------------------------------ the commonest mistakes
@@ -95,7 +95,7 @@ def _mistakes(found: ClassStatistics, style: Style) -> Iterator[Block]:
     if not found.mistakes:
         return
     marked = found.submissions - found.unreadable
-    told = [
+    lines = [
         text(
             "class.mistake", style.lang, count=len(files), of=marked, text=mistake_text(code, style.lang), code=code,
             names=_joined(files, style.lang, NAMED),
@@ -103,8 +103,8 @@ def _mistakes(found: ClassStatistics, style: Style) -> Iterator[Block]:
         for code, files in found.mistakes[:COMMONEST]
     ]  # fmt: skip
     if len(found.mistakes) > COMMONEST:
-        told.append(text("class.more", style.lang, count=len(found.mistakes) - COMMONEST))
-    yield Block("mistakes", text("class.mistakes", style.lang), before=tuple(Paragraph(line, "said") for line in told), apart=True)
+        lines.append(text("class.more", style.lang, count=len(found.mistakes) - COMMONEST))
+    yield Block("mistakes", text("class.mistakes", style.lang), before=tuple(Paragraph(line, "said") for line in lines), apart=True)
 
 
 # ------------------------------------------------------------------ where people fail

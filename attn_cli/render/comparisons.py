@@ -130,7 +130,7 @@ def apart_sheet(
     line = text("compare.same", style.lang)
     if first is not None:
         line = text("compare.departs", style.lang, cell=_cell(trace, first) or first.name)
-    told = [text("compare.setting", style.lang, key=key, a=a, b=b) for key, a, b in settings]
+    differences = [text("compare.setting", style.lang, key=key, a=a, b=b) for key, a, b in settings]
     document = {
         "attn": attn_cli.__version__,
         "files": list(names),
@@ -139,7 +139,9 @@ def apart_sheet(
         "steps": [{**one._asdict(), "largest": _plain(one.largest), "cell": list(one.cell) or None} for one in steps],
         "settings": [{"key": key, "a": _plain(a), "b": _plain(b)} for key, a, b in settings],
     }
-    return Sheet(text("compare.title", style.lang, a=names[0], b=names[1]), (Table("", header, rows),), (line, *told), document=document)
+    return Sheet(
+        text("compare.title", style.lang, a=names[0], b=names[1]), (Table("", header, rows),), (line, *differences), document=document
+    )
 
 
 def _difference(one: Apart, style: Style) -> str:

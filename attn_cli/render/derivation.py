@@ -136,7 +136,7 @@ def example(trace: Trace, step: Step) -> str:
 
 
 def _readings(parts: Sequence[str], count: int) -> Iterator[list[str]]:
-    """Every way to read a text cut at its commas as so many places."""
+    """Every way to read a text cut at its commas as `count` places."""
     for cuts in combinations(range(1, len(parts)), count - 1):
         ends = [0, *cuts, len(parts)]
         yield [",".join(parts[a:b]) for a, b in zip(ends, ends[1:], strict=False)]

@@ -13,12 +13,12 @@ from attn_cli.render.style import Style
 
 def audit_sheet(name: str, hidden: Sequence[tuple[Hidden, str]], decimals: int, style: Style) -> Sheet:
     """One row a mistake, with what hides it."""
-    told = [(one.code, _why(one, reason, decimals, style)) for one, reason in hidden]
+    rows = [(one.code, _why(one, reason, decimals, style)) for one, reason in hidden]
     header = (text("audit.code", style.lang), text("audit.why", style.lang))
-    tables = (Table("", header, tuple(told), 2),) if told else ()
-    title = text("audit.title" if told else "audit.clean", style.lang, name=name, decimals=decimals, count=len(told))
-    lines = tuple(f"{code}: {text(f'mistake.{code}', style.lang)}" for code, _ in told)
-    document = {"attn": attn_cli.__version__, "decimals": decimals, "hidden": [{"code": code, "why": why} for code, why in told]}
+    tables = (Table("", header, tuple(rows), 2),) if rows else ()
+    title = text("audit.title" if rows else "audit.clean", style.lang, name=name, decimals=decimals, count=len(rows))
+    lines = tuple(f"{code}: {text(f'mistake.{code}', style.lang)}" for code, _ in rows)
+    document = {"attn": attn_cli.__version__, "decimals": decimals, "hidden": [{"code": code, "why": why} for code, why in rows]}
     return Sheet(title, tables, lines, document=document)
 
 

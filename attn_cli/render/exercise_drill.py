@@ -50,8 +50,8 @@ def response(reply: Reply, style: Style) -> str:
     signs = "  ".join(SIGNS[verdict] for verdict in reply.verdicts)
     if reply.right:
         return f"    {signs}"
-    told = text(f"mistake.{reply.mistake}", style.lang) if reply.mistake else text("drill.unknown", style.lang)
-    return f"    {signs}\n    {told}"
+    explanation = text(f"mistake.{reply.mistake}", style.lang) if reply.mistake else text("drill.unknown", style.lang)
+    return f"    {signs}\n    {explanation}"
 
 
 def farewell(right: int, asked: int, style: Style) -> str:

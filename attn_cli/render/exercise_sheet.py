@@ -121,16 +121,16 @@ def sheet(exercise: Exercise, style: Style) -> Sheet:
 
 def conventions(trace: Trace, style: Style) -> list[str]:
     """What a student must know besides the numbers: the root, the mask, the heads."""
-    settings, told = trace.settings, []
+    settings, sentences = trace.settings, []
     if "products" in trace and trace.problem.scale is None:
-        told.append(f"d_k = {trace.sizes.d_k}")
+        sentences.append(f"d_k = {trace.sizes.d_k}")
     if trace.sizes.h > 1:
-        told.append(text("heads", style.lang, h=trace.sizes.h))
+        sentences.append(text("heads", style.lang, h=trace.sizes.h))
     if trace.problem.mask is not None:
-        told.append(text("exercise.causal" if trace.problem.mask.causal else "may_attend", style.lang))
+        sentences.append(text("exercise.causal" if trace.problem.mask.causal else "may_attend", style.lang))
     if settings["mode"] != "soft":
-        told.append(text("exercise.mode", style.lang, mode=text(f"mode.{settings['mode']}", style.lang)))
-    return told
+        sentences.append(text("exercise.mode", style.lang, mode=text(f"mode.{settings['mode']}", style.lang)))
+    return sentences
 
 
 def given(one: Input, trace: Trace, style: Style) -> Iterator[tuple[str, Sequence[str], Sequence[str], list[list[str]]]]:

@@ -129,5 +129,5 @@ def format_of(path: str, thing: Thing = "trace") -> Format:
     known = {s: form for form in reversed(formats_of(thing).values()) for s in form.suffixes if form.name != "table"}
     if suffix in known:
         return known[suffix]
-    told = f"the suffix {suffix!r}" if suffix else "a name without a suffix"
-    raise UsageError(f"{path}: {told} tells no format; use one of {', '.join(reversed(known))}, or say --format")
+    ending = f"the suffix {suffix!r}" if suffix else "a name without a suffix"
+    raise UsageError(f"{path}: {ending} tells no format; use one of {', '.join(reversed(known))}, or say --format")

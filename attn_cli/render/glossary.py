@@ -130,9 +130,9 @@ def _symbol(word: Word) -> tuple[str, ...]:
 
 def _lines(word: Word, lang: str, width: int) -> Iterator[str]:
     yield f"{word.name} · {text(f'glossary.{word.kind}', lang)}"
-    for label, told in word.explained(lang):
+    for label, meaning in word.explained(lang):
         start = f"  {text(f'glossary.{label}', lang)}{'：' if lang == 'zh' else ': '}" if label else "  "
-        yield from wrapped(start + told, width, "    " if label else "  ")
+        yield from wrapped(start + meaning, width, "    " if label else "  ")
 
 
 # ------------------------------------------------------------------ what each kind says
@@ -141,10 +141,10 @@ def _about(kind: str, name: str, english: str, lang: str) -> str:
     return _sentence(ABOUT.get(f"{kind}.{name}", english) if lang == "zh" else english)
 
 
-def _sentence(told: str) -> str:
+def _sentence(sentence: str) -> str:
     """With a capital, unless it begins with a symbol, and a full stop."""
-    told = told[:1].upper() + told[1:] if re.match(r"(a|[a-z]{2,})[ ,]", told) else told
-    return told if told.endswith((".", "。", "…")) else told + ("。" if re.search("[\u4e00-\u9fff]", told) else ".")
+    sentence = sentence[:1].upper() + sentence[1:] if re.match(r"(a|[a-z]{2,})[ ,]", sentence) else sentence
+    return sentence if sentence.endswith((".", "。", "…")) else sentence + ("。" if re.search("[\u4e00-\u9fff]", sentence) else ".")
 
 
 def _step(name: str, lang: str) -> Iterator[tuple[str, str]]:
@@ -162,9 +162,9 @@ def _step(name: str, lang: str) -> Iterator[tuple[str, str]]:
 
 
 def _shape(axes: tuple[str, ...], lang: str) -> str:
-    told = " × ".join(SIZES[axis] for axis in axes)
+    shape = " × ".join(SIZES[axis] for axis in axes)
     sizes = [text(f"glossary.{SIZES[axis]}", lang) for axis in dict.fromkeys(axes)]
-    return f"{told}（{'，'.join(sizes)}）" if lang == "zh" else f"{told} ({', '.join(sizes)})"
+    return f"{shape}（{'，'.join(sizes)}）" if lang == "zh" else f"{shape} ({', '.join(sizes)})"
 
 
 def _formula(name: str) -> str | None:
@@ -212,14 +212,14 @@ def _docstring(entry: Entry[Any]) -> Docstring:
 
 
 def _member(family: str, entry: Entry[Any], lang: str) -> Iterator[tuple[str, str]]:
-    told = _docstring(entry)
-    yield "", _about(family, entry.name, told.summary, lang)
-    if told.remark and lang == "en":
-        yield "", _sentence(told.remark)
-    if told.shapes:
-        yield "shapes", told.shapes
-    if told.source:
-        yield "source", told.source
+    doc = _docstring(entry)
+    yield "", _about(family, entry.name, doc.summary, lang)
+    if doc.remark and lang == "en":
+        yield "", _sentence(doc.remark)
+    if doc.shapes:
+        yield "shapes", doc.shapes
+    if doc.source:
+        yield "source", doc.source
     if entry.parameters:
         yield "parameters", ", ".join(f"{entry.name}.{name}" for name in entry.parameters)
         yield "example", f"{family}: {entry.name}"
@@ -239,8 +239,8 @@ def _key(row: Key, lang: str) -> Iterator[tuple[str, str]]:
 
 def _format(name: str, lang: str) -> Iterator[tuple[str, str]]:
     form = FORMATS[name]
-    told = (import_module(f"attn_cli.render.{form.module}").__doc__ or name).strip().partition("\n")[0]
-    yield "", _about("format", name, told, lang)
+    summary = (import_module(f"attn_cli.render.{form.module}").__doc__ or name).strip().partition("\n")[0]
+    yield "", _about("format", name, summary, lang)
     if form.suffixes:
         yield "suffixes", ", ".join(form.suffixes)
     yield "example", f"attn compute problem.yaml --format {name}"

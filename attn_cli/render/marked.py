@@ -27,7 +27,7 @@ ARRAY = 64
 INPUTS = 256
 """Numbers of one input that a report shows: of a larger one it tells the shape alone."""
 LEANS = 0.5
-"""From this mean error on, against the mean size of the errors, an array is told to be too large or too small on the whole."""
+"""From this mean error on, against the mean size of the errors, an array is called too large or too small on the whole."""
 BLANK = "–"
 """What stands for a cell in which nothing was written."""
 
@@ -35,8 +35,8 @@ BLANK = "–"
 def report_page(report: Report | Failed, style: Style) -> Page:
     """The page of one submission, or of why it could not be read."""
     if isinstance(report, Failed):
-        told = Paragraph(f"{text('class.error', style.lang)}: {report.error}", "wrong")
-        return Page(report.file, (), (), (), style, lead=(told,))
+        failure = Paragraph(f"{text('class.error', style.lang)}: {report.error}", "wrong")
+        return Page(report.file, (), (), (), style, lead=(failure,))
     blocks = [_block(step, report, style) for step in report.steps]
     most = ARRAY if any(step.array for step in report.steps) else INPUTS
     return Page(
@@ -53,15 +53,15 @@ def report_page(report: Report | Failed, style: Style) -> Page:
 # ------------------------------------------------------------------ what is said first
 def headline(report: Report, style: Style) -> str:
     """The points and the first slip, in one line."""
-    told = [text("check.points", style.lang, earned=points_text(report.earned), possible=points_text(report.possible))]
+    parts = [text("check.points", style.lang, earned=points_text(report.earned), possible=points_text(report.possible))]
     first = report.first_wrong
     if first is not None:
-        told.append(text("check.first_wrong", style.lang, cell=cell_text(first, report)))
+        parts.append(text("check.first_wrong", style.lang, cell=cell_text(first, report)))
     elif report.right:
-        told.append(text("check.all_right", style.lang))
+        parts.append(text("check.all_right", style.lang))
     if not report.complete:
-        told.append(text("check.incomplete", style.lang))
-    return " · ".join(told)
+        parts.append(text("check.incomplete", style.lang))
+    return " · ".join(parts)
 
 
 def points_text(points: float) -> str:
@@ -109,11 +109,11 @@ def _first_slip(step: StepReport, report: Report, style: Style) -> Iterator[Para
         yield from _side_by_side(step, report, style, names) if style.answers else ()
         return
     written = _inside(step.written, step.first_wrong)
-    told = {"step": step.name, "cell": cell_text(step, report), "written": written or BLANK}
+    slip = {"step": step.name, "cell": cell_text(step, report), "written": written or BLANK}
     if style.answers:
-        yield Paragraph(text("check.slip", lang, right=style.number(float(shown.value[step.at])), **told), "wrong")
+        yield Paragraph(text("check.slip", lang, right=style.number(float(shown.value[step.at])), **slip), "wrong")
     else:
-        yield Paragraph(text("check.slip_hidden", lang, **told), "wrong")
+        yield Paragraph(text("check.slip_hidden", lang, **slip), "wrong")
     yield from _mistake(step, lang)
     if style.answers:
         yield from _side_by_side(step, report, style, names)
@@ -140,9 +140,9 @@ def mistake_text(code: str, lang: str) -> str:
 
 def gist(code: str, lang: str) -> str:
     """A mistake in a few words: its sentence up to the first pause."""
-    told = mistake_text(code, lang)
-    ends = [at for sign in (":", "：", ";", "；") if (at := told.find(sign)) > 0]
-    return told[: min(ends, default=len(told))]
+    sentence = mistake_text(code, lang)
+    ends = [at for sign in (":", "：", ";", "；") if (at := sentence.find(sign)) > 0]
+    return sentence[: min(ends, default=len(sentence))]
 
 
 def _side_by_side(step: StepReport, report: Report, style: Style, names: Names) -> Iterator[Paragraph]:
@@ -213,8 +213,8 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style) -> Ite
     """What is said below a step's grid, or in its place."""
     lang, first = style.lang, report.first_wrong
     if _counted(step, style):
-        told = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in step.counts.most_common())
-        yield Paragraph(text("check.counts", lang, counts=told))
+        counts = "  ".join(f"{count} {MARKS[verdict]}" for verdict, count in step.counts.most_common())
+        yield Paragraph(text("check.counts", lang, counts=counts))
     if step.verdict == "wrong" and step is not first:
         yield from _later_slip(step, shown, report, style)
     if style.explain and style.answers:
@@ -229,7 +229,7 @@ def _remarks(step: StepReport, shown: Step, report: Report, style: Style) -> Ite
 
 
 def _later_slip(step: StepReport, shown: Step, report: Report, style: Style) -> Iterator[Paragraph]:
-    """What is wrong in a step that is not the first wrong one; a mistake that was told is not told again."""
+    """What is wrong in a step that is not the first wrong one; a mistake that was named before is not named again."""
     lang, told_before = style.lang, _told_before(step, report)
     if not _fits(step, shown):
         yield Paragraph(_shape(step, shown, lang), "wrong")
@@ -269,8 +269,8 @@ def _precision(step: StepReport, report: Report, style: Style) -> Iterator[Parag
 
 def _shape(step: StepReport, shown: Step, lang: str) -> str:
     found = shape_of(step.cells)
-    told = text("check.shape.ragged", lang) if found is None else " × ".join(map(str, found)) or "1"
-    return text("check.shape", lang, found=told, wanted=" × ".join(map(str, shown.value.shape)))
+    shape = text("check.shape.ragged", lang) if found is None else " × ".join(map(str, found)) or "1"
+    return text("check.shape", lang, found=shape, wanted=" × ".join(map(str, shown.value.shape)))
 
 
 def _counted(step: StepReport, style: Style) -> bool:

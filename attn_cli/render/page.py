@@ -63,15 +63,17 @@ class Line(NamedTuple):
 
     def arithmetic(self, fold: int = 0, lang: str = "en") -> str:
         """All but the name: `= 1 / √4 = 1 / 2 = 0.5`."""
-        told = _unfolded(self._told(fold, lambda n: n.plain(), lambda w: w.plain(fold), lambda e, num: e.plain(num, fold), "≈"), lang)
-        return f"{told}   {self.remark}" if self.remark else told
+        arithmetic = _unfolded(
+            self._written(fold, lambda n: n.plain(), lambda w: w.plain(fold), lambda e, num: e.plain(num, fold), "≈"), lang
+        )
+        return f"{arithmetic}   {self.remark}" if self.remark else arithmetic
 
     def tex(self, escape: Escape, fold: int = 0) -> str:
         """For TeX's math mode, the remark left out."""
-        told = self._told(fold, lambda n: n.tex(escape), lambda w: w.tex(fold), lambda e, num: e.tex(num, fold), r"\approx")
-        return f"{self.name.tex(escape)} {told}"
+        arithmetic = self._written(fold, lambda n: n.tex(escape), lambda w: w.tex(fold), lambda e, num: e.tex(num, fold), r"\approx")
+        return f"{self.name.tex(escape)} {arithmetic}"
 
-    def _told(
+    def _written(
         self,
         fold: int,
         name: Callable[[CellName], str],
@@ -92,11 +94,11 @@ class Line(NamedTuple):
         return " ".join([*parts, about if sign == "≈" else "=", write(worked)])
 
 
-def _unfolded(told: str, lang: str) -> str:
+def _unfolded(arithmetic: str, lang: str) -> str:
     """Folded sums in the language of the page."""
-    if lang == "en" or "more)" not in told:
-        return told
-    return re.sub(r"… \((\d+) more\) …", lambda m: text("more_terms", lang, count=m[1]), told)
+    if lang == "en" or "more)" not in arithmetic:
+        return arithmetic
+    return re.sub(r"… \((\d+) more\) …", lambda m: text("more_terms", lang, count=m[1]), arithmetic)
 
 
 def str_of(n: Num) -> str:
@@ -161,7 +163,7 @@ class Marks(NamedTuple):
     verdicts: list[list[str]]
     """One of MARKS for each cell; empty where a row is shorter than the others."""
     right: list[list[str]]
-    """The number as it should be, where it is not as written and may be told; else empty."""
+    """The number as it should be, where it differs from what is written and may be shown; else empty."""
 
     def sign(self, i: int, j: int) -> str:
         return MARKS.get(self.verdicts[i][j], " ")

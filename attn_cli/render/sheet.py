@@ -64,14 +64,14 @@ def written(sheet: Sheet, form: str, style: Style) -> str:
 # ------------------------------------------------------------------ terminals
 def plain(sheet: Sheet, style: Style) -> str:
     """Columns under one another; a table wider than the terminal is split into blocks of columns."""
-    parts = [visible(sheet.title), *(line for told in sheet.first for line in wrapped(visible(told), style.width, "  "))]
+    parts = [visible(sheet.title), *(line for sentence in sheet.first for line in wrapped(visible(sentence), style.width, "  "))]
     for table in sheet.tables:
-        told = "  ".join(filter(None, (table.caption, table.math[0])))
-        parts += ["", *([visible(told)] if told else []), *_columns(table, style.width)]
+        caption = "  ".join(filter(None, (table.caption, table.math[0])))
+        parts += ["", *([visible(caption)] if caption else []), *_columns(table, style.width)]
     if sheet.bars:
         parts += ["", *sheet.bars]
     if sheet.lines:
-        parts += ["", *(line for told in sheet.lines for line in wrapped(visible(told), style.width, "  "))]
+        parts += ["", *(line for sentence in sheet.lines for line in wrapped(visible(sentence), style.width, "  "))]
     return "\n".join(parts) + "\n"
 
 

@@ -74,7 +74,7 @@ def _has(c: str, encoding: str) -> bool:
 def _stand_in(c: str, encoding: str) -> str:
     """The sign's own stand-in where the encoding has that, the letter without its marks (é: e), or `?`."""
     bare = unicodedata.normalize("NFKD", c)[0]
-    for told in (PLAIN.get(c), bare):
-        if told is not None and all(_has(part, encoding) for part in told):
-            return told
+    for stand_in in (PLAIN.get(c), bare):
+        if stand_in is not None and all(_has(part, encoding) for part in stand_in):
+            return stand_in
     return "?"

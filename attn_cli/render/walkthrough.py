@@ -99,10 +99,10 @@ def step_formula(step: Step, trace: Trace, style: Style) -> Formula:
 def default_title(trace: Trace, lang: str) -> str:
     """The title of a problem that has none."""
     score, mode = trace.settings.get("score"), trace.problem.mode
-    told = text(f"mode.{mode}", lang) if known(f"mode.{mode}", lang) else mode
+    mode_text = text(f"mode.{mode}", lang) if known(f"mode.{mode}", lang) else mode
     if score is None:
-        return _capital(text("title.given", lang, mode=told))
-    return _capital(text("title", lang, score=text(f"score.{score}", lang) if known(f"score.{score}", lang) else score, mode=told))
+        return _capital(text("title.given", lang, mode=mode_text))
+    return _capital(text("title", lang, score=text(f"score.{score}", lang) if known(f"score.{score}", lang) else score, mode=mode_text))
 
 
 def _capital(sentence: str) -> str:
@@ -160,7 +160,7 @@ def inputs_block(trace: Trace, style: Style, shown: Sequence[Step], most: int = 
     small = [one for one in given if one.value.size <= most]
     if not given:
         return ()
-    told = [
+    after = [
         Paragraph(text("input.shape", style.lang, name=one.symbol.text, shape=" × ".join(map(str, one.value.shape))))
         for one in given
         if one.value.size > most
@@ -171,7 +171,7 @@ def inputs_block(trace: Trace, style: Style, shown: Sequence[Step], most: int = 
             name = text("mask.picture", style.lang) if one.name == "mask" else one.symbol.text
             caption = f"{name}, {matrix.caption}" if matrix.caption else name
             matrices.append(matrix._replace(caption=caption, source=one.name))
-    return (Block("inputs", text("inputs", style.lang), matrices=tuple(matrices), after=tuple(told), apart=True),)
+    return (Block("inputs", text("inputs", style.lang), matrices=tuple(matrices), after=tuple(after), apart=True),)
 
 
 def _block(number: int, step: Step, trace: Trace, style: Style) -> Block:

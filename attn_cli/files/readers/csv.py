@@ -129,7 +129,7 @@ def at_once(text: str, file: str, role: Role = "numbers") -> Table | None:
 def _split_rows(text: str, file: str, decimal: str | None) -> tuple[str, list[Row]]:
     """The separator that the file declares, or on which all of it agrees best, and the rows under it.
 
-    A separator under which the text cannot be split loses; where all lose, the first one's error is told.
+    A separator under which the text cannot be split loses; where all lose, the error of the first is raised.
     """
     declared, text = _declared(text, file)
     if not text.strip():

@@ -39,7 +39,7 @@ def read(data: Data, file: str, reading: Reading, role: Role) -> Value:
 
 
 def parse(text: str, file: str, large: int = LARGE) -> Node | None:
-    """The document's tree, or None where the file says nothing. A text of so many characters is `large`."""
+    """The document's tree, or None where the file says nothing. From `large` characters on, `grids` may read rows."""
     reader = _Reader(text, file, len(text) >= large)
     reader.skip()
     if reader.at == len(text):

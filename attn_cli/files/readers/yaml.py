@@ -53,7 +53,7 @@ def parse(text: str, file: str) -> Node | None:
 
 
 def parse_plain(text: str, large: int = LARGE) -> Node | None:
-    """The document's tree, or None where the file is not plain. A text of so many characters is `large`."""
+    """The document's tree, or None where the file is not plain. From `large` characters on, `grids` may read rows."""
     rare = text.encode(errors="surrogatepass").translate(None, _COMMON).decode(errors="surrogatepass")  # there are few to look at
     if not rare.isprintable():  # a tab, an invisible character, or one that YAML takes for the end of a line
         return None

@@ -19,7 +19,7 @@ from attn_cli.homework.mistakes.scene import PROJECTIONS, Scene, subsets
 from attn_cli.homework.replacements import needed, scaled_by
 
 FEW_HEADS = 3
-"""Heads; up to so many every order is tried, beyond only the reversed one. Raising it makes marking slower by the factorial."""
+"""Heads; up to this many, every order is tried, beyond only the reversed one. Raising it makes marking slower by the factorial."""
 
 
 def _in_place_of_joined(scene: Scene, of_heads: Instead) -> Variants:

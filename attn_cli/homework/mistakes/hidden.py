@@ -32,9 +32,9 @@ class Hidden:
 
 
 def hidden_mistakes(problem: Problem | Trace, decimals: int, steps: Sequence[str] = ()) -> list[Hidden]:
-    """The applicable mistakes that would not show in the steps asked for (default: all), written to so many decimals.
+    """The applicable mistakes that would not show in the steps asked for (default: all), written to that many decimals.
 
-    A mistake with several ways to make it is hidden only if all of them are; the likeliest is told.
+    A mistake with several ways to make it is hidden only if all of them are; the likeliest is named.
     """
     truth = problem if isinstance(problem, Trace) else solve(problem)
     asked = [step.name for step in truth if not steps or step.name in steps]
@@ -73,7 +73,7 @@ def _alike(ours: Array, theirs: Array, unit: float) -> bool:
 
 
 def indistinguishable(problem: Problem | Trace, decimals: int, steps: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Groups of mistakes that give the same numbers in all the steps asked for (default: all), written to so many decimals."""
+    """Groups of mistakes that give the same numbers in all the steps asked for (default: all), written to that many decimals."""
     truth = problem if isinstance(problem, Trace) else solve(problem)
     asked = [step.name for step in truth if not steps or step.name in steps]
     groups: dict[tuple[bytes, ...], dict[str, None]] = {}

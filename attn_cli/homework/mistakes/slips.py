@@ -12,7 +12,7 @@ from attn_cli.engine.arrays import Array
 from attn_cli.homework.rounding import near
 
 LAST_DIGIT_DIGITS = 3
-"""Significant digits. With fewer, a unit of the last one is too much to be a slip of rounding; raised, fewer slips are told so."""
+"""Significant digits. With fewer, a unit of the last one is too much to be a slip of rounding; raised, fewer slips are called so."""
 POINTS = (-3, -2, -1, 1, 2, 3)
 """Places by which a decimal point may have moved."""
 

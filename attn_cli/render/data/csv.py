@@ -53,9 +53,9 @@ def quoted(label: str) -> str:
     A CSV is data, so marks of direction, tabs and line breaks are written as they are. Spelled out is what a terminal
     could act on, and what no reader would take for a label: one of blanks alone, and a byte-order mark.
     """
-    told = "".join(visible(c) if _acts(c) else c for c in label) if label.strip() else visible(label)
-    told = told if told.strip() else f'"{told}"'
-    return told if re.fullmatch(r"\w+", told) else '"' + told.replace('"', '""') + '"'
+    shown = "".join(visible(c) if _acts(c) else c for c in label) if label.strip() else visible(label)
+    shown = shown if shown.strip() else f'"{shown}"'
+    return shown if re.fullmatch(r"\w+", shown) else '"' + shown.replace('"', '""') + '"'
 
 
 def _acts(c: str) -> bool:
@@ -94,8 +94,8 @@ def _row(found: Report | Failed, steps: Sequence[str]) -> list[Value]:
         return [found.file, *[None] * (len(COLUMNS) - 2), found.error, *[None] * len(steps)]
     marks = marks_of(found)
     earned = {step.name: tidy(step.points * step.share) for step in found.steps}
-    told = [found.file, *(marks[name] for name in COLUMNS[1:-1]), None]
-    return [*told, *(earned.get(name) for name in steps)]
+    cells = [found.file, *(marks[name] for name in COLUMNS[1:-1]), None]
+    return [*cells, *(earned.get(name) for name in steps)]
 
 
 def marks_of(found: Report) -> dict[str, Any]:

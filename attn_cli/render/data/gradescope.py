@@ -36,7 +36,7 @@ def results(found: Report | Failed, style: Style) -> dict[str, Any]:
     page = report_page(found, replace(style, width=WIDE, color=False))
     blocks = {block.name: block for block in page.blocks}
     lead = [paragraph for paragraph in page.lead if paragraph.role not in ("title", "legend")]
-    told = _text(page._replace(title="", conventions=(), lead=tuple(lead), blocks=()))
+    intro = _text(page._replace(title="", conventions=(), lead=tuple(lead), blocks=()))
     tests = [
         {
             "name": step.name,
@@ -50,7 +50,7 @@ def results(found: Report | Failed, style: Style) -> dict[str, Any]:
     ]
     return {
         "score": found.earned,
-        "output": "\n".join([headline(found, style), *([told] if told else [])]),
+        "output": "\n".join([headline(found, style), *([intro] if intro else [])]),
         "output_format": "text",
         "tests": tests,
     }

@@ -57,7 +57,7 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
     top too, where they are shown."""
     shown = shown_steps(trace, style)
     values = {step.name: array(step.value) for step in shown}
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "attn": attn_cli.__version__,
         "title": trace.problem.title or default_title(trace, style.lang),
         "settings": {name: _plain(value) for name, value in trace.settings.items()},
@@ -65,16 +65,16 @@ def document(trace: Trace, style: Style, notes: Sequence[Note], array: Callable[
         "key_tokens": list(trace.key_labels),
         "steps": [_step(step, trace, style, values[step.name]) for step in shown],
     }
-    told |= {name: values[name] for name in ("weights", "output") if name in values}
+    content |= {name: values[name] for name in ("weights", "output") if name in values}
     if trace.gradients:
-        told["gradients"] = _gradients(trace, style, shown, array)
-    told |= {name: _plain(found) for name, found in trace.findings.items()}
+        content["gradients"] = _gradients(trace, style, shown, array)
+    content |= {name: _plain(found) for name, found in trace.findings.items()}
     if style.cells:
         from attn_cli.render.derivation import derivations
 
-        told["cells"] = [d.document() for d in derivations(trace, style)]
-    told["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in notes]
-    return told
+        content["cells"] = [d.document() for d in derivations(trace, style)]
+    content["notes"] = [{"code": note.code, "text": note_text(note, style.lang)} for note in notes]
+    return content
 
 
 def _gradients(trace: Trace, style: Style, shown: Sequence[Step], array: Callable[[Array], Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def _sheet_cell(value: Value, decimal: str) -> str:
     return str(value).replace(".", decimal)
 
 
-def safe_text(told: str) -> str:
+def safe_text(cell: str) -> str:
     """A text that a spreadsheet shows and never runs: an apostrophe stands before one that it would; control characters by name."""
-    shown = "".join(visible(c) if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in told)
-    return f"'{shown}" if told[:1] and told[0] in RUNS else shown
+    shown = "".join(visible(c) if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in cell)
+    return f"'{shown}" if cell[:1] and cell[0] in RUNS else shown

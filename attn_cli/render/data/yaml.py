@@ -15,18 +15,18 @@ from attn_cli.render.style import Style
 
 
 def trace(trace: Trace, style: Style, notes: Sequence[Note]) -> str:
-    told = document(trace, style, notes, lambda array: array.tolist())  # YAML can write -∞
-    return laid_out(told)
+    content = document(trace, style, notes, lambda array: array.tolist())  # YAML can write -∞
+    return laid_out(content)
 
 
-def laid_out(told: dict[str, Any]) -> str:
+def laid_out(content: dict[str, Any]) -> str:
     """A mapping of JSON's own types."""
-    return "".join(_mapping(told, ""))
+    return "".join(_mapping(content, ""))
 
 
-def _mapping(told: dict[str, Any], indent: str, first: str | None = None) -> Iterator[str]:
+def _mapping(content: dict[str, Any], indent: str, first: str | None = None) -> Iterator[str]:
     """One key a line; `first` stands before the first of them."""
-    for i, (key, value) in enumerate(told.items()):
+    for i, (key, value) in enumerate(content.items()):
         yield f"{indent if i or first is None else first}{_key(key)}:"
         yield from _value(value, indent)
 
@@ -79,9 +79,9 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z]\w+|[^\WnNyY]", name) else _text(name)
 
 
-def _text(told: str) -> str:
+def _text(string: str) -> str:
     """In double quotes; what YAML does not print is spelled out, as in JSON."""
-    quoted = json.dumps(told, ensure_ascii=False)
+    quoted = json.dumps(string, ensure_ascii=False)
     return "".join(c if c.isprintable() else _spelled(c) for c in quoted)
 
 

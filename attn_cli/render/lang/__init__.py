@@ -45,8 +45,8 @@ def note_text(note: Note, lang: str) -> str:
     texts, key = catalogue(lang), f"note.{note.code}"
     values = {name: _shown(value, lang) for name, value in note.values.items()}
     if key not in texts:
-        told = ", ".join(f"{name} = {value}" for name, value in values.items())
-        return text("note.other", lang, code=note.code, values=told) if told else note.code
+        listed = ", ".join(f"{name} = {value}" for name, value in values.items())
+        return text("note.other", lang, code=note.code, values=listed) if listed else note.code
     if "row" in note.values:
         values["where"] = text("where.head" if note.values.get("head") else "where", lang, **values)
     more = int(note.values.get("rows", 1)) - 1 if isinstance(note.values.get("rows"), int) else 0

@@ -42,10 +42,10 @@ class Grid:
         labels = _labels(matrix)
         if not whole:
             labels = self._fitting(labels)
-        self.row_labels, told = labels.rows, labels.margin
-        self.below, self.beside = ([labels.title, *told] if there else None for there in (below, beside))
+        self.row_labels, margin_texts = labels.rows, labels.margin
+        self.below, self.beside = ([labels.title, *margin_texts] if there else None for there in (below, beside))
         self.columns = [
-            _Column(label, [row[j] for row in matrix.texts], [told[j]] if below else [], self._tails(j))
+            _Column(label, [row[j] for row in matrix.texts], [margin_texts[j]] if below else [], self._tails(j))
             for j, label in enumerate(labels.columns)
         ]
         self.label_width = common_width(self.row_labels)
@@ -123,7 +123,7 @@ class Grid:
     def _table(self, columns: Sequence[_Column], first: int, beside: Sequence[str] | None) -> Iterator[Row]:
         margin_width = common_width(beside or ())
         fit = left if self.margin_role == "chosen" else right
-        last = [fit(told, margin_width) for told in beside or ()]
+        last = [fit(word, margin_width) for word in beside or ()]
         yield self._line("", [[(right(c.label, c.number_width) + c.tail, "label")] for c in columns], last[:1], "label")
         if self.skin.rules:
             yield self._rule(columns, margin_width)
@@ -140,23 +140,23 @@ class Grid:
         line: Row = [(left(label, self.label_width), "label"), (self.joint, "rule")]
         for j, cell in enumerate(cells):
             line += [("  ", ""), *cell] if j else cell
-        for told in last:
-            line += [(self.joint if cells else "", "rule"), (told, role)]
+        for word in last:
+            line += [(self.joint if cells else "", "rule"), (word, role)]
         return _trimmed(line)
 
     def _cell(self, column: _Column, i: int, j: int) -> Row:
-        told, tail = right(column.texts[i], column.number_width), left(column.tails[i], column.tail_width)
+        number, tail = right(column.texts[i], column.number_width), left(column.tails[i], column.tail_width)
         marks = self.matrix.marks
         if marks is not None:
             verdict = marks.verdicts[i][j]
-            return [(told + tail[:2], verdict), (tail[2:], "exact")] if verdict else [(told + tail, "")]
+            return [(number + tail[:2], verdict), (tail[2:], "exact")] if verdict else [(number + tail, "")]
         if not self.matrix.shaded:
-            return [(told, "number")]
+            return [(number, "number")]
         level = _level(float(self.matrix.value[i, j]))
         role = f"shade{level}" if self.margin_role == "sum" or level < 8 else "chosen"
         if not self.bars:
-            return [(told, role)]
-        return [(f"{told}{tail}", role)]
+            return [(number, role)]
+        return [(f"{number}{tail}", role)]
 
     def _rule(self, columns: Sequence[_Column], margin_width: int) -> Row:
         inner = sum(c.width for c in columns) + 2 * (len(columns) - 1) if columns else 0
@@ -183,7 +183,7 @@ def _labels(matrix: Matrix) -> _Labels:
     if margin is None:
         return _Labels(rows, columns, "", [])
     title = visible(margin.title)
-    return _Labels([*rows, title] if margin.along == "columns" else rows, columns, title, [visible(told) for told in margin.texts])
+    return _Labels([*rows, title] if margin.along == "columns" else rows, columns, title, list(map(visible, margin.texts)))
 
 
 class _Column:

@@ -51,8 +51,8 @@ def size(row: Row) -> int:
 
 
 # ------------------------------------------------------------------ the page
-def _wrapped(told: str, cells: int, role: str, indent: str = "") -> Iterator[Row]:
-    return ([(line, role)] for line in wrapped(told, cells, indent))
+def _wrapped(sentence: str, cells: int, role: str, indent: str = "") -> Iterator[Row]:
+    return ([(line, role)] for line in wrapped(sentence, cells, indent))
 
 
 def _conventions(parts: Sequence[str], cells: int) -> Iterator[Row]:
@@ -149,8 +149,8 @@ def _drawn(block: Block, style: Style, skin: Skin) -> list[Row]:
     rows = [*_heading(block, style)]
     indent = 2 if style.detail == "trace" and block.step is not None and style.width >= 40 else 0
     for paragraph in block.before:
-        told = _paragraph(paragraph, replace(style, width=style.width - indent))
-        rows += [[(" " * indent, ""), *row] if indent else row for row in told]
+        lines = _paragraph(paragraph, replace(style, width=style.width - indent))
+        rows += [[(" " * indent, ""), *row] if indent else row for row in lines]
     drawn = [_figure(matrix, style, skin, indent) for matrix in block.matrices]
     alone = style.detail == "trace" and block.step is not None
     for i, group in enumerate(_groups([(figure, alone) for figure in drawn], style.width)):
@@ -177,12 +177,12 @@ def _heading(block: Block, style: Style) -> Iterator[Row]:
     words += _formula(block.formula) if block.formula else []
     row: Row = [(number, block.verdict or "number_of_step")] if number else []
     at = width(number)
-    for i, (told, role) in enumerate(words):
+    for i, (word, role) in enumerate(words):
         gap = 0 if i == 0 else 2
-        if at + gap + width(told) > style.width and i:
+        if at + gap + width(word) > style.width and i:
             yield row
             row, at, gap = [("  ", "")], 2, 0
-        lines = wrapped(told, max(style.width - at - gap, 8))
+        lines = wrapped(word, max(style.width - at - gap, 8))
         row += [(" " * gap, ""), (lines[0], role)] if gap else [(lines[0], role)]
         at += gap + width(lines[0])
         for line in lines[1:]:
@@ -192,7 +192,7 @@ def _heading(block: Block, style: Style) -> Iterator[Row]:
 
 
 def _formula(formula: Formula) -> list[Word]:
-    return [(formula.plain(), "formula"), *((told, "numbers") for told in (*formula.with_numbers(), *formula.where()))]
+    return [(formula.plain(), "formula"), *((part, "numbers") for part in (*formula.with_numbers(), *formula.where()))]
 
 
 def _figure(matrix: Matrix, style: Style, skin: Skin, indent: int) -> list[Row]:
@@ -227,14 +227,14 @@ def worked_lines(lines: Sequence[Line], style: Style, cells: int) -> list[Row]:
 
 def worked_line(head: str, line: Line, style: Style, cells: int, indent: str) -> list[Row]:
     """`Q[x1,1] = 1·1 + 0·0 = 1` and a remark; what is too wide breaks before `=`, and then before `+`."""
-    told, remark = line.arithmetic(style.fold, style.lang), line.remark
-    told = told.removesuffix(remark).rstrip()
-    whole = f"{head} {told}   {remark}" if remark else f"{head} {told}"
+    arithmetic, remark = line.arithmetic(style.fold, style.lang), line.remark
+    arithmetic = arithmetic.removesuffix(remark).rstrip()
+    whole = f"{head} {arithmetic}   {remark}" if remark else f"{head} {arithmetic}"
     if width(whole) <= cells:
-        return [[(head, "name"), (" ", ""), *_terms(told), *([("   ", ""), (remark, "remark")] if remark else [])]]
+        return [[(head, "name"), (" ", ""), *_terms(arithmetic), *([("   ", ""), (remark, "remark")] if remark else [])]]
     rows: list[Row] = []
     start: Row = [(head, "name"), (" ", "")]
-    for more in _broken(told, cells - width(head) - 1, cells - width(indent)):
+    for more in _broken(arithmetic, cells - width(head) - 1, cells - width(indent)):
         rows.append([*start, *_terms(more)])
         start = [(indent, "")]
     if remark:
@@ -242,10 +242,10 @@ def worked_line(head: str, line: Line, style: Style, cells: int, indent: str) ->
     return rows
 
 
-def _broken(told: str, first: int, later: int) -> Iterator[str]:
-    """A chain of equations in lines of so many cells."""
+def _broken(arithmetic: str, first: int, later: int) -> Iterator[str]:
+    """A chain of equations in lines of at most `first` cells, then `later`."""
     line, room = "", first
-    for equation in re.split(r" (?=[=≈] )", told):
+    for equation in re.split(r" (?=[=≈] )", arithmetic):
         whole = f"{line} {equation}" if line else equation
         if width(whole) <= room:
             line = whole
@@ -263,12 +263,12 @@ def _broken(told: str, first: int, later: int) -> Iterator[str]:
     yield line
 
 
-def _terms(told: str) -> Row:
+def _terms(arithmetic: str) -> Row:
     """Arithmetic with its zero terms set apart, so that a format can dim them."""
-    if "·" not in told:
-        return [(told, "arithmetic")]
+    if "·" not in arithmetic:
+        return [(arithmetic, "arithmetic")]
     row: Row = []
-    for word in told.split(" "):
+    for word in arithmetic.split(" "):
         role = "zero" if "·" in word and any(factor.strip("()") in ("0", "0.0") for factor in word.split("·")) else "arithmetic"
         if row and row[-1][1] == role:
             row[-1] = (f"{row[-1][0]} {word}", role)

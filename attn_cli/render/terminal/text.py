@@ -45,7 +45,7 @@ def right(text: str, cells: int) -> str:
 
 
 def shortened(labels: Sequence[str], cells: int) -> list[str]:
-    """Labels of at most so many cells. No two that differ look the same, and none can be taken for a number that was cut."""
+    """Labels cut to a number of cells. No two that differ look the same, and none can be taken for a number that was cut."""
     short = [label if width(label) <= cells else _cut(label, cells) for label in labels]
     owners: dict[str, set[str]] = {}
     for label, text in zip(labels, short, strict=True):
@@ -69,7 +69,7 @@ def _cut(label: str, cells: int, tail: str = "") -> str:
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
-    """The text in lines of at most so many cells, broken at blanks and after Chinese commas and stops only; later lines are indented."""
+    """The text in lines that fit a number of cells, broken at blanks and after Chinese commas and stops only; later lines are indented."""
     if width(text) <= cells:
         return [text]
     lines, line, gap = [], "", None

@@ -21,10 +21,10 @@ from attn_cli.render.page import LINES, Block, Line, Margin, Matrix, Page, Parag
 from attn_cli.render.terminal.text import visible, width
 
 EMBEDDED = 3000
-"""A page holds the arithmetic of all its numbers up to so many; beyond, of the first of each matrix."""
+"""Numbers of a page. Up to this many, each has its arithmetic; beyond, only the first of each matrix."""
 
 NAME = 24
-"""Names of cells are set as wide as the widest of at most so many characters."""
+"""Characters. Names of cells are set as wide as the widest that is no longer."""
 
 Source = tuple[str, Cell]
 """The name of a step or input, and which of its matrices."""

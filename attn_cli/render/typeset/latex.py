@@ -17,7 +17,7 @@ from attn_cli.render.terminal.text import visible, width
 from attn_cli.render.typeset.tex import equation, escaped, prose, root
 
 WIDE = 78
-"""A line holds about so many characters."""
+"""Characters that a line holds, about."""
 
 NAME = 26
 """The name of a cell that is longer stands in a row of its own."""
@@ -93,8 +93,8 @@ def _formula(formula: Formula) -> Iterator[str]:
     if formula.expr is None:
         yield prose(formula.plain())
     else:
-        told = r",\qquad ".join([formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()])
-        yield rf"\[ {told} \]"
+        parts = r",\qquad ".join([formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()])
+        yield rf"\[ {parts} \]"
     if formula.masked:
         yield prose(text("mask", formula.lang))
         yield ""
@@ -126,7 +126,7 @@ def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
 
 def _blocks(matrix: Matrix) -> Iterator[tuple[int, int]]:
     """Where each block of columns starts and ends: a table wider than the page is split."""
-    wide = 2 + (0 if matrix.marks is None else 3 + max((len(told) for row in matrix.marks.right for told in row), default=0))
+    wide = 2 + (0 if matrix.marks is None else 3 + max((len(number) for row in matrix.marks.right for number in row), default=0))
     widths = [max([*(len(row[j]) for row in matrix.texts), _label_width(matrix, j)]) + wide for j in range(len(matrix.columns))]
     room = WIDE - max((width(visible(row)) for row in matrix.rows), default=0) - 8
     first, used = 0, 0
@@ -150,9 +150,9 @@ def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{l|{'r' * (last - first)}{sums if beside else ''}}}"
     head = ["", *map(escaped, matrix.columns[first:last]), *([_title(beside.title)] if beside else [])]
     yield rf"{' & '.join(head)} \\ \hline"
-    told = _margin(beside)
+    aside = _margin(beside)
     for i, row in enumerate(matrix.rows):
-        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last)), *told[i : i + 1]]
+        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last)), *aside[i : i + 1]]
         yield rf"{' & '.join(cells)} \\"
     if below:
         yield rf"\hline {' & '.join([_title(below.title), *_margin(below)[first:last]])} \\"
@@ -161,27 +161,27 @@ def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
 
 def _margin(margin: Margin | None) -> list[str]:
     """The sums of rows or columns, or the labels that they chose; nothing where there is no margin."""
-    return [] if margin is None else [_number(told) if margin.numbers else escaped(told) for told in margin.texts]
+    return [] if margin is None else [_number(cell) if margin.numbers else escaped(cell) for cell in margin.texts]
 
 
 def _cell(matrix: Matrix, i: int, j: int) -> str:
     """A number; one that was marked with its sign and the number as it should be."""
-    told = matrix.texts[i][j]
+    number = matrix.texts[i][j]
     if matrix.marks is None:
-        return _number(told)
+        return _number(number)
     right = matrix.marks.right[i][j]
-    return " ".join([escaped(told) if told else "", escaped(matrix.marks.sign(i, j)), *([_number(right)] if right else [])]).strip()
+    return " ".join([escaped(number) if number else "", escaped(matrix.marks.sign(i, j)), *([_number(right)] if right else [])]).strip()
 
 
-def _title(told: str) -> str:
-    return r"$\sum$" if told == "Σ" else prose(told)
+def _title(title: str) -> str:
+    return r"$\sum$" if title == "Σ" else prose(title)
 
 
-def _number(told: str) -> str:
-    mantissa, e, power = told.partition("e")
+def _number(number: str) -> str:
+    mantissa, e, power = number.partition("e")
     if e:
         return rf"${mantissa} \cdot 10^{{{power}}}$"
-    return f"${told}$".replace("∞", r"\infty") if told.startswith("-") or "∞" in told else told
+    return f"${number}$".replace("∞", r"\infty") if number.startswith("-") or "∞" in number else number
 
 
 # ------------------------------------------------------------------ arithmetic

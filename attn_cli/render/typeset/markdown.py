@@ -18,7 +18,7 @@ from attn_cli.render.terminal.text import common_width, left, right, visible
 from attn_cli.render.typeset.tex import root
 
 WIDE = 96
-"""Worked lines wrap beyond so many characters."""
+"""Characters; longer worked lines wrap."""
 
 
 def draw(page: Page) -> str:
@@ -49,9 +49,9 @@ def _block(block: Block, style: Style) -> Iterator[str]:
     sign = f"{block.sign}{'' if block.verdict else '.'} " if block.sign else ""
     aside = f" · {escaped(block.aside)}" if block.aside else ""
     yield f"## {sign}{escaped(block.heading)}{aside}{_heading(block.formula)}"
-    told = _asides(block.formula) if block.formula else []
-    if told:
-        yield ", ".join(told)
+    asides = _asides(block.formula) if block.formula else []
+    if asides:
+        yield ", ".join(asides)
     for paragraph in block.before:
         yield from _said(paragraph, style)
     for matrix in block.matrices:
@@ -76,15 +76,15 @@ def _heading(formula: Formula | None) -> str:
 
 
 def _asides(formula: Formula) -> list[str]:
-    told = [f"${_math(one)}$" for one in (*formula.where_tex(), *formula.with_numbers_tex())]
-    return [*told, escaped(text("mask", formula.lang))] if formula.masked else told
+    formulas = [f"${_math(one)}$" for one in (*formula.where_tex(), *formula.with_numbers_tex())]
+    return [*formulas, escaped(text("mask", formula.lang))] if formula.masked else formulas
 
 
 def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
     """A sentence, and its worked lines."""
     if paragraph.text:
-        told = escaped(paragraph.text)
-        yield f"**{told}**" if paragraph.role == "title" else told
+        sentence = escaped(paragraph.text)
+        yield f"**{sentence}**" if paragraph.role == "title" else sentence
     if paragraph.lines:
         lines = (line.plain(0 if style.full else style.fold, style.lang) for line in paragraph.lines)
         yield "\n".join(f"- {escaped(line)}" for line in lines)
@@ -100,8 +100,8 @@ def _table(matrix: Matrix) -> Iterator[str]:
     rows = [["", *matrix.columns], *([label, *_cells(matrix, i)] for i, label in enumerate(matrix.rows))]
     align = [left, *([right] * len(matrix.columns))]
     if margin and margin.along == "rows":
-        for row, told in zip(rows, (margin.title, *margin.texts), strict=True):
-            row.append(told)
+        for row, aside in zip(rows, (margin.title, *margin.texts), strict=True):
+            row.append(aside)
         align.append(right if margin.numbers else left)
     elif margin:
         rows.append([margin.title, *margin.texts])
@@ -120,13 +120,13 @@ def _cells(matrix: Matrix, i: int) -> list[str]:
     if matrix.marks is None:
         return matrix.texts[i]
     marks = matrix.marks
-    return [f"{told} {marks.sign(i, j)} {marks.right[i][j]}".strip() for j, told in enumerate(matrix.texts[i])]
+    return [f"{number} {marks.sign(i, j)} {marks.right[i][j]}".strip() for j, number in enumerate(matrix.texts[i])]
 
 
-def escaped(told: str) -> str:
+def escaped(plain: str) -> str:
     """A text that shows as it is, in a table too. What GitHub would turn into emoji, people or issues is kept apart by a comment."""
-    told = re.sub(r"[\\`*_\[\]<>|~&]", r"\\\g<0>", visible(told)).replace("$", r"<span>\$</span>")
-    return re.sub(r":(?=[\w+-]+:)|@(?=\w)|#(?=\d)", r"\g<0><!-- -->", told)
+    plain = re.sub(r"[\\`*_\[\]<>|~&]", r"\\\g<0>", visible(plain)).replace("$", r"<span>\$</span>")
+    return re.sub(r":(?=[\w+-]+:)|@(?=\w)|#(?=\d)", r"\g<0><!-- -->", plain)
 
 
 def _math(tex: str) -> str:
@@ -134,7 +134,7 @@ def _math(tex: str) -> str:
     return tex.replace(r"\operatorname", r"\mathrm")
 
 
-def _fenced(told: str) -> str:
+def _fenced(content: str) -> str:
     """A block of plain text, in a fence longer than any in it."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", told))])
-    return f"{fence}text\n{told}\n{fence}"
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", content))])
+    return f"{fence}text\n{content}\n{fence}"

@@ -36,17 +36,17 @@ class Box(NamedTuple):
 
 
 def _document(wide: float, high: float, title: str, paper: str, parts: Iterable[str]) -> str:
-    told = escape(visible(title))
+    label = escape(visible(title))
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high:.0f}" width="{wide:.0f}" height="{high:.0f}" role="img" '
-        f'aria-label="{told}">\n<title>{told}</title>\n<rect width="100%" height="100%" rx="8" fill="{paper}"/>\n{body}\n</svg>\n'
+        f'aria-label="{label}">\n<title>{label}</title>\n<rect width="100%" height="100%" rx="8" fill="{paper}"/>\n{body}\n</svg>\n'
     )
 
 
-def _text(x: float, y: float, told: str, **look: object) -> str:
+def _text(x: float, y: float, words: str, **look: object) -> str:
     attributes = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in look.items())
-    return f'<text x="{x:.1f}" y="{y:.1f}"{attributes}>{escape(visible(told)) if told else ""}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{attributes}>{escape(visible(words)) if words else ""}</text>'
 
 
 # ------------------------------------------------------------------ heat maps
@@ -56,7 +56,7 @@ EDGE, GAP, ROW = 20, 28, 26
 LOOK = {"font_family": escape(FONT), "font_size": 12}
 """How numbers and labels are set."""
 LONGEST = 32
-"""Labels are shortened beyond so many characters."""
+"""Characters; longer labels are shortened."""
 
 
 def _maps(shown: Page) -> str:
@@ -65,9 +65,9 @@ def _maps(shown: Page) -> str:
     x, y, wide = float(EDGE), float(EDGE), 0.0
     parts = [_text(x, y + 14, shown.title, font_size=17, font_weight=600, fill=INK)]
     wide = max(wide, EDGE * 2 + width(visible(shown.title)) * 9.6)
-    told = " · ".join(shown.conventions)
-    parts.append(_text(x, y + 36, told, font_size=12, fill=SOFT))
-    wide = max(wide, EDGE * 2 + width(told) * 6.6)
+    conventions = " · ".join(shown.conventions)
+    parts.append(_text(x, y + 36, conventions, font_size=12, fill=SOFT))
+    wide = max(wide, EDGE * 2 + width(conventions) * 6.6)
     y += 50
     for block in blocks:
         heading = f"{block.heading}  {block.formula.plain()}" if block.formula else block.heading
@@ -106,8 +106,8 @@ def _map(matrix: Matrix, block: Block) -> Box:
     largest = _largest(matrix)
     for i, label in enumerate(rows):
         parts.append(_text(left - 6, top + i * ROW + 17, label, **LOOK, fill=SOFT, text_anchor="end"))
-        for j, told in enumerate(matrix.texts[i]):
-            parts += _number(left + j * cell, top + i * ROW, cell, told, _shade(float(matrix.value[i, j]), largest))
+        for j, number in enumerate(matrix.texts[i]):
+            parts += _number(left + j * cell, top + i * ROW, cell, number, _shade(float(matrix.value[i, j]), largest))
     extra = max(map(width, columns), default=0) * CELL * 0.72 - cell / 2 if turned else 0
     return Box(max(left + len(columns) * cell + max(extra, 0), width(matrix.caption) * 6.6), top + len(rows) * ROW, parts)
 
@@ -118,12 +118,12 @@ def _largest(matrix: Matrix) -> float:
     return 1.0 if matrix.shaded else max(sizes, default=0.0) or 1.0
 
 
-def _number(x: float, y: float, wide: float, told: str, colours: tuple[str, str]) -> list[str]:
+def _number(x: float, y: float, wide: float, number: str, colours: tuple[str, str]) -> list[str]:
     """A number on its coloured cell."""
     fill, ink = colours
     return [
         f'<rect x="{x + 1:.1f}" y="{y + 1}" width="{wide - 2:.1f}" height="{ROW - 2}" rx="3" fill="{fill}"/>',
-        _text(x + wide / 2, y + 17, told, **LOOK, fill=ink, text_anchor="middle"),
+        _text(x + wide / 2, y + 17, number, **LOOK, fill=ink, text_anchor="middle"),
     ]
 
 
@@ -195,14 +195,14 @@ def _row(row: Row, x: float, y: float) -> Iterator[str]:
 
 def _words(word: str, role: str, x: float, y: float) -> Iterator[str]:
     """A run of text from its first letter to its last, made as wide as its cells."""
-    told = word.strip()
-    if not told:
+    shown = word.strip()
+    if not shown:
         return
     x += (len(word) - len(word.lstrip())) * STEP
     look = f' fill="{INKS[role]}"' if role in INKS else ""
     look += ' font-weight="700"' if role in BOLD else ' font-style="italic"' if role in ("formula", "caption") else ""
-    fitted = f'textLength="{width(told) * STEP:.1f}" lengthAdjust="spacingAndGlyphs" xml:space="preserve"'
-    yield f'<text x="{x:.1f}" y="{y + 14.5:.1f}"{look} {fitted}>{escape(told)}</text>'
+    fitted = f'textLength="{width(shown) * STEP:.1f}" lengthAdjust="spacingAndGlyphs" xml:space="preserve"'
+    yield f'<text x="{x:.1f}" y="{y + 14.5:.1f}"{look} {fitted}>{escape(shown)}</text>'
 
 
 def _rules(word: str, x: float, y: float) -> Iterator[str]:

@@ -76,22 +76,22 @@ SPECIAL |= {c: f"${name}$" if name == "-" else r"\_" if name == "_" else rf"$\{n
 SPECIAL |= {c: f"$_{i}$" for i, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
 
 
-def escaped(told: str) -> str:
+def escaped(plain: str) -> str:
     """A text for TeX's text mode, character for character."""
-    return "".join(SPECIAL.get(c, c) for c in visible(told))
+    return "".join(SPECIAL.get(c, c) for c in visible(plain))
 
 
-def prose(told: str) -> str:
+def prose(plain: str) -> str:
     """A sentence of ours for TeX's text mode: a root in it is set as one."""
-    parts = re.split(r"√(\w+(?:\.\d+)?)", told)
+    parts = re.split(r"√(\w+(?:\.\d+)?)", plain)
     return "".join(f"$\\sqrt{{{p}}}$" if i % 2 else escaped(p) if p else "" for i, p in enumerate(parts))
 
 
-def label(told: str) -> str:
+def label(plain: str) -> str:
     """A label for TeX's math mode."""
-    if told == "·":
+    if plain == "·":
         return r"\cdot"
-    return told if told.isascii() and told.isdecimal() else rf"\text{{{escaped(told)}}}"
+    return plain if plain.isascii() and plain.isdecimal() else rf"\text{{{escaped(plain)}}}"
 
 
 def root(convention: str) -> str | None:
