@@ -182,28 +182,36 @@ class Submission:
         if made.operands[0].operation == op.subtract:
             return np.zeros(1, bool)
         scores = made.operands[0].value
-        largest = np.max(scores, axis=-1, keepdims=True)
-        shifted = np.exp(np.where(np.isfinite(largest), scores - largest, scores))
+        exact = self.truth.step("exponentials").made.operands[0].value
+        less, exactly = _less_max(scores), _less_max(exact)
+        largest = (less == 1) | (exactly == 1)  # equal as written, one of them may be the largest of those not rounded
         rows, judged = np.zeros(scores.shape[:-1], bool), np.zeros(scores.shape[:-1], bool)
         for p in answers:
-            plain, less = (made.value, shifted) if p.step == "exponentials" else (made.value.sum(-1), shifted.sum(-1))
-            off, nearer = self._nearer(p, plain, less)
             if p.step == "exponentials":
-                at_largest = np.take_along_axis(p.value, np.argmax(scores, -1)[..., None], -1)[..., 0]
-                rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1) & (np.isnan(at_largest) | (at_largest == 1))
+                off, nearer = self._nearer(p, made.value, less, exactly)
+                ones = (largest & (np.isnan(p.value) | (p.value == 1))).any(-1)
+                rows |= off.any(-1) & (np.where(off, nearer, True)).all(-1) & ones
                 judged |= ~np.isnan(p.value).all(-1)
             else:
-                rows &= off | np.isnan(p.value) | near(p.value, less, p.half)  # exponentials and their sum are shifted alike
+                off, nearer = self._nearer(p, made.value.sum(-1), less.sum(-1), exactly.sum(-1))
+                fits = near(p.value, less.sum(-1), p.half) | near(p.value, exactly.sum(-1), p.half)
+                rows &= off | np.isnan(p.value) | fits  # exponentials and their sum are shifted alike
                 if (nearer | ~off | judged).all():  # sums alone tell less, so all of them must agree
                     rows |= off & nearer & ~judged
         return rows
 
-    def _nearer(self, placed: Placed, plain: Array, less: Array) -> tuple[Array, Array]:
-        """Which numbers are not right as they are, and which are nearer to those of scores minus the row's maximum."""
+    def _nearer(self, placed: Placed, plain: Array, less: Array, exactly: Array) -> tuple[Array, Array]:
+        """Which numbers are not right as they are, and which are nearer to those of scores minus the row's maximum, or are just those."""
         theirs, half, truth = placed.value, placed.half, self.truth.step(placed.step).made.value
         off = ~near(theirs, plain, half) & ~near(theirs, truth, half) & ~np.isnan(theirs)
         nearer = near(theirs, less, NEARLY * np.abs(less) + 2 * placed.unit) & (np.abs(theirs - less) < np.abs(theirs - plain))
-        return off, nearer
+        return off, nearer | near(theirs, exactly, half)
+
+
+def _less_max(scores: Array) -> Array:
+    """exp(S − row maximum)."""
+    largest = np.max(scores, axis=-1, keepdims=True)
+    return np.exp(np.where(np.isfinite(largest), scores - largest, scores))
 
 
 def _over(old: Array | None, new: Array) -> Array:

@@ -6,6 +6,7 @@ apply to the problem. Nothing here comes from the program but the record of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,13 @@ def rounded(x: Any, decimals: int, how: str) -> Any:
     return np.where(np.isfinite(scaled), whole / 10.0**decimals + 0.0, scaled)
 
 
+@np.errstate(invalid="ignore", divide="ignore")
+def keeping_two_digits(x: Any, decimals: int, how: str) -> Any:
+    """Rounded to so many decimals, small numbers to two significant digits."""
+    places = np.maximum(decimals, np.where((x != 0) & np.isfinite(x), 1 - np.floor(np.log10(np.abs(x))), decimals))
+    return np.vectorize(lambda each, place: float(rounded(each, int(place), how)), otypes=[float])(x, places)
+
+
 def soft(s: Any, axis: int = -1) -> Any:
     e = np.exp(s - np.max(np.where(np.isfinite(s), s, -1e300), axis=axis, keepdims=True))
     z = e.sum(axis=axis, keepdims=True)
@@ -93,10 +101,21 @@ def swapped(x: Any) -> Any:
 class Student:
     """One student at one problem. `code` is the mistake made, or empty."""
 
-    def __init__(self, problem: Any, code: str, habit: Habit, rng: np.random.Generator, given: Any = None, nudge: Any = None):
+    def __init__(
+        self,
+        problem: Any,
+        code: str,
+        habit: Habit,
+        rng: np.random.Generator,
+        given: Any = None,
+        nudge: Any = None,
+        shown: Sequence[str] | None = None,
+    ):
         self.p, self.code, self.habit, self.rng = problem, code, habit, rng
         self.theirs, self.nudge = given or {}, nudge or {}
         """Numbers to go on from in place of one's own, and what is added to those that are gone on from."""
+        self.shown = shown
+        """The steps that are handed in, where that is known."""
         self.written: dict[str, Any] = {}
         self.touched: str | None = None
         """The first step that the mistake changes."""
@@ -113,10 +132,19 @@ class Student:
         self.written[name] = x
         x = self.theirs.get(name, x) + self.nudge.get(name, 0.0)
         if self.habit.hidden is not None:
-            return rounded(x, self.habit.hidden, "even")
+            return self.gone_on_from(name, x, self.habit.hidden, "even")
         if self.habit.each_step and name not in self.given:
-            return rounded(x, self.habit.decimals, self.habit.how)
+            return self.gone_on_from(name, x, self.habit.decimals, self.habit.how)
         return x
+
+    def gone_on_from(self, name: str, x: Any, decimals: int, how: str) -> Any:
+        """A step as it is rounded on the way. By the contract (section 5) exponentials and row sums that are not handed in keep two
+        significant digits at least; nor does anybody go on from a row of them that was rounded to nothing."""
+        plain = rounded(x, decimals, how)
+        if self.shown is None or self.code or name not in ("exponentials", "row_sums"):
+            return plain
+        largest = np.max(plain, axis=-1, keepdims=True) if name == "exponentials" else plain
+        return np.where((largest == 0) | (name not in self.shown), keeping_two_digits(x, decimals, how), plain)
 
     def errs(self, *codes: str, at: str) -> bool:
         """Whether this is where the student errs."""

@@ -128,6 +128,21 @@ def test_exponentials_and_their_sum_are_shifted_alike_or_not_at_all(mark):
     assert mark(problem, "row_sums: [1.5032]").right
 
 
+@pytest.mark.parametrize(
+    ("keys", "scores", "exponentials", "row_sum"),
+    [  # exp(0.074 - 0.148), ... from scores that no one rounded; as written, the largest are equal
+        ([0.074, 0.099, 0.148, -0.222], [0.1, 0.1, 0.1, -0.2], [0.9, 1.0, 1.0, 0.7], 3.6),
+        ([-0.641, -1.414, -0.203], [-0.6, -1.4, -0.2], [0.6, 0.3, 1.0], 1.9),  # 0.6 is nearer to exp(-0.6) than to exp(-0.6 + 0.2)
+    ],
+)
+def test_exponentials_are_shifted_before_the_scores_are_rounded(mark, keys, scores, exponentials, row_sum):
+    problem = f"{{score: dot, Q: [[1]], K: {[[key] for key in keys]}, V: {[[1.0] for _ in keys]}}}"
+    report = mark(problem, f"scores: [{scores}]\nexponentials: [{exponentials}]\nrow_sums: [{row_sum}]")
+    assert [step.verdict for step in report.steps] == ["right", "right", "right"]
+    plain = mark(problem, f"scores: [{scores}]\nexponentials: [{exponentials}]\nrow_sums: [{2 * row_sum}]")
+    assert [step.verdict for step in plain.steps] != ["right", "right", "right"]
+
+
 @pytest.mark.parametrize("masked", ["-inf", "-1e9", "-1000"])
 def test_shifted_exponentials_of_a_masked_row_stay_zero(mark, masked):
     problem = "{scores: [[1, 2], [1, 2]], mask: [[1, 1], [0, 0]]}"
