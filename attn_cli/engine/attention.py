@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from attn_cli.engine.pitfalls import notes_on
 from attn_cli.engine.problem import Problem, Sizes, has_weights, source
 from attn_cli.engine.scores import SCORES
 from attn_cli.engine.shapes import open_cells, plan
-from attn_cli.engine.steps import Instead, Recorder, Trace
+from attn_cli.engine.steps import Changes, Recorder, Trace
 from attn_cli.errors import InputError
 
 INPUT_TEX = {"context": r"\mathit{context}", "scores": r"\mathit{scores}", "bias": "B"}
@@ -29,21 +30,14 @@ INPUT_SYMBOLS = {"bias": "B"}
 
 
 @op.quietly
-def solve(
-    problem: Problem,
-    *,
-    given: Mapping[str, Array] | None = None,
-    nudge: Mapping[str, Array] | None = None,
-    instead: Mapping[str, Instead] | None = None,
-) -> Trace:
+def solve(problem: Problem, **changes: Unpack[Changes]) -> Trace:
     """Work a problem, writing down every step.
 
-    `given`, `nudge` and `instead` are for marking (see Recorder), which wants no notes. Raises InputError where the problem does
-    not fit together.
+    The changes are for marking, which wants no notes. Raises InputError where the problem does not fit together.
     """
     problem = problem.as_dtype()
     sizes = plan(problem)
-    record = Recorder(problem.vectors == "columns", sizes.h > 1, given or {}, nudge or {}, instead or {})
+    record = Recorder(problem.vectors == "columns", sizes.h > 1, **changes)
     q, k, v = (projected(name, problem, sizes, record) for name in ("Q", "K", "V"))
     if q is None or k is None:
         raw = flat_head(given_input("scores", problem), sizes.h)
@@ -54,7 +48,7 @@ def solve(
     result = a if v is None else output(a, repeated(v, sizes), problem, sizes, record)
     query_labels, key_labels = labels(problem, sizes)
     trace = Trace(problem, sizes, tuple(record.steps), settings(problem, sizes), query_labels, key_labels, result)
-    if given or nudge or instead:
+    if any(changes.values()):
         return trace
     check_range(trace, raw, s, v)
     return replace(trace, notes=(*problem.notes, *notes_on(trace)))

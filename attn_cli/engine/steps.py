@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -242,24 +241,24 @@ Instead = Callable[[Named], Named]
 """What a mistake does in place of a step: (the value as it should be, with its operands) -> another value."""
 
 
+class Changes(TypedDict, total=False):
+    """What marking changes in a run, by step, in row layout."""
+
+    given: Mapping[str, Array]
+    """Somebody's values, cell by cell (NaN: not given), which are passed on in place of ours where they have our shape."""
+    nudge: Mapping[str, Array]
+    """What is added to the values that are passed on."""
+    instead: Mapping[str, Instead]
+    """How the step is computed."""
+
+
 class Recorder:
-    """Writes down our value of each step and passes on theirs.
+    """Writes down our value of each step and passes it on, or what the changes make of it."""
 
-    `given` holds somebody's values of some steps, cell by cell (NaN: not given; another shape than ours: ours is passed
-    on); `nudge` is added to what is passed on; `instead` replaces how a step is computed. All in row layout.
-    """
-
-    def __init__(
-        self,
-        columns: bool = False,
-        heads: bool = False,
-        given: Mapping[str, Array] = MappingProxyType({}),
-        nudge: Mapping[str, Array] = MappingProxyType({}),
-        instead: Mapping[str, Instead] = MappingProxyType({}),
-    ):
+    def __init__(self, columns: bool = False, heads: bool = False, **changes: Unpack[Changes]):
         self.columns = columns
         self.symbols = SYMBOLS_OF_HEADS if heads else SYMBOLS
-        self.given, self.nudge, self.instead = given, nudge, instead
+        self.given, self.nudge, self.instead = (changes.get("given", {}), changes.get("nudge", {}), changes.get("instead", {}))
         self.steps: list[Step] = []
 
     def __call__(self, name: str, made: Named) -> Named:

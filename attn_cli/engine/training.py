@@ -5,8 +5,9 @@ The steps of the forward pass come first; then dO, and what they were, backwards
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from attn_cli.engine.notes import Note
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem
 from attn_cli.engine.scores import gradient_names
-from attn_cli.engine.steps import Instead, Recorder, Trace, gradient_of, is_gradient, turned
+from attn_cli.engine.steps import Changes, Recorder, Trace, gradient_of, is_gradient, turned
 from attn_cli.errors import InputError
 
 SAME = 1e-12
@@ -28,20 +29,14 @@ SAME = 1e-12
 
 
 @op.quietly
-def differentiate(
-    problem: Problem,
-    *,
-    given: Mapping[str, Array] | None = None,
-    nudge: Mapping[str, Array] | None = None,
-    instead: Mapping[str, Instead] | None = None,
-) -> Trace:
+def differentiate(problem: Problem, **changes: Unpack[Changes]) -> Trace:
     """Work a problem forwards, as `solve` does, and then backwards from the gradient with respect to its output.
 
-    `given`, `nudge` and `instead` are for marking (see Recorder). Raises InputError where the problem does not fit together.
+    The changes are for marking. Raises InputError where the problem does not fit together.
     """
-    trace = solve(problem, given=given, nudge=nudge, instead=instead)
+    trace = solve(problem, **changes)
     problem, sizes = trace.problem, trace.sizes
-    record = Recorder(problem.vectors == "columns", sizes.h > 1, given or {}, nudge or {}, instead or {})
+    record = Recorder(problem.vectors == "columns", sizes.h > 1, **changes)
     seen: set[str] = set()
 
     def written(name: str, gradient: Named) -> Named:
@@ -56,10 +51,11 @@ def differentiate(
     found = backward(trace.result, upstream(trace), written)
     steps = sorted(record.steps, key=lambda step: names.index(step.name))
     gradients = {name: _as_shown(name, gradient.value, trace) for name, gradient in found.items() if gradient_of(name) in names}
-    if not (given or nudge or instead):
-        refuse_overflow({f"gradient of {name}": gradient for name, gradient in found.items()}, problem)
     whole = replace(trace, steps=(*trace.steps, *steps), gradients=gradients)
-    return whole if given or nudge or instead else replace(whole, notes=(*trace.notes, *_remarks(whole)))
+    if any(changes.values()):
+        return whole
+    refuse_overflow({f"gradient of {name}": gradient for name, gradient in found.items()}, problem)
+    return replace(whole, notes=(*trace.notes, *_remarks(whole)))
 
 
 def work_for(problem: Problem, steps: Iterable[str]) -> Trace:
@@ -67,15 +63,9 @@ def work_for(problem: Problem, steps: Iterable[str]) -> Trace:
     return (differentiate if any(map(is_gradient, steps)) else solve)(problem)
 
 
-def again(
-    trace: Trace,
-    *,
-    given: Mapping[str, Array] | None = None,
-    nudge: Mapping[str, Array] | None = None,
-    instead: Mapping[str, Instead] | None = None,
-) -> Trace:
+def again(trace: Trace, **changes: Unpack[Changes]) -> Trace:
     """The same problem worked once more: backwards too, where the trace has a backward pass."""
-    return (differentiate if trace.gradients else solve)(trace.problem, given=given, nudge=nudge, instead=instead)
+    return (differentiate if trace.gradients else solve)(trace.problem, **changes)
 
 
 def _as_shown(name: str, gradient: Array, trace: Trace) -> Array:
