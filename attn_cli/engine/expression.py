@@ -279,13 +279,23 @@ def _wins(position: float, *values: float) -> float:
     return float(first_largest(values) == int(position))
 
 
-def _prefix(before: str, tex: str, inner: int, value: Callable[..., float]) -> Operator:
+def _around(
+    before: str,
+    after: str,
+    tex_before: str,
+    tex_after: str,
+    value: Callable[..., float],
+    turn: Callable[[Expr], Expr] = _same,
+    binds: int = ATOM,
+    inner: int = 0,
+) -> Operator:
+    """An operator whose signs stand around its argument, which binds no looser than `inner`."""
     return Operator(
-        PREFIX,
-        lambda e, part, fold: before + part(e.args[0], inner),
-        lambda e, part, fold: f"{tex}{{{part(e.args[0])}}}",
+        binds,
+        lambda e, part, fold: f"{before}{part(e.args[0], inner)}{after}",
+        lambda e, part, fold: f"{tex_before}{part(e.args[0], inner)}{tex_after}",
         value,
-        _same,
+        turn,
     )
 
 
@@ -337,28 +347,16 @@ OPERATORS: dict[str, Operator] = {
         _divide,
         _same,
     ),
-    "root": _prefix("√", r"\sqrt", ATOM, lambda a: math.sqrt(a) if a >= 0 else math.nan),
-    "square": Operator(
-        POSTFIX,
-        lambda e, part, fold: f"{part(e.args[0], ATOM)}²",
-        lambda e, part, fold: f"{{{part(e.args[0], ATOM)}}}^2",
-        lambda a: a * a,
+    "root": Operator(
+        PREFIX,
+        lambda e, part, fold: f"√{part(e.args[0], ATOM)}",
+        lambda e, part, fold: rf"\sqrt{{{part(e.args[0])}}}",
+        lambda a: math.sqrt(a) if a >= 0 else math.nan,
         _same,
     ),
-    "transpose": Operator(
-        POSTFIX,
-        lambda e, part, fold: f"{part(e.args[0], ATOM)}ᵀ",
-        lambda e, part, fold: rf"{{{part(e.args[0], ATOM)}}}^\top",
-        lambda a: a,
-        _turn,
-    ),
-    "norm": Operator(
-        ATOM,
-        lambda e, part, fold: f"‖{part(e.args[0])}‖",
-        lambda e, part, fold: rf"\lVert {part(e.args[0])} \rVert",
-        abs,
-        _same,
-    ),
+    "square": _around("", "²", "{", "}^2", lambda a: a * a, binds=POSTFIX, inner=ATOM),
+    "transpose": _around("", "ᵀ", "{", r"}^\top", lambda a: a, _turn, binds=POSTFIX, inner=ATOM),
+    "norm": _around("‖", "‖", r"\lVert ", r" \rVert", abs),
     "pair": Operator(
         ATOM,
         lambda e, part, fold: f"[{'; '.join(part(a) for a in e.args)}]",
@@ -390,20 +388,8 @@ OPERATORS: dict[str, Operator] = {
         lambda whole, which: whole,
         _still,
     ),
-    "size": Operator(
-        ATOM,
-        lambda e, part, fold: f"max|{part(e.args[0])}|",
-        lambda e, part, fold: rf"\max\lvert {part(e.args[0])} \rvert",
-        abs,
-        _same,
-    ),
-    "block": Operator(
-        POSTFIX,
-        lambda e, part, fold: f"({part(e.args[0])})ₕ",
-        lambda e, part, fold: rf"\left({part(e.args[0])}\right)_h",
-        lambda a: a,
-        _same,
-    ),
+    "size": _around("max|", "|", r"\max\lvert ", r" \rvert", abs),
+    "block": _around("(", ")ₕ", r"\left(", r"\right)_h", lambda a: a, binds=POSTFIX),
     "join": Operator(
         ATOM,
         lambda e, part, fold: f"Concat({part(e.args[0])}, …, {part(e.args[1])})",

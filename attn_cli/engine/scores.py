@@ -2,10 +2,11 @@
 
 A score function takes the queries (n, d_q) and keys (m, d_k), with leading head axes, and returns scores (n, m).
 
-It reads what it needs of the problem (its own arrays are `problem.parameters[its name]`; it changes nothing), computes with
+It reads the problem and changes nothing in it (its own arrays are `problem.parameters[its name]`), computes its scores with
 `operations` alone, refuses sizes that do not fit with an InputError, and may record steps that `steps` knows, such as
-`products`. The problem's scale, softcap, bias, mask and mode come after it (see `attention`). To add one, register it here: help, loading,
-errors, formulas, gradients, formats and the law tests find it in the registry.
+`products`. The problem's scale, softcap, bias, mask and mode come after it (see `attention`).
+
+To add one, register it here: help, loading, errors, formulas, gradients, formats and the law tests find it in the registry.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from typing import Any
 
 from attn_cli.engine import operations as op
 from attn_cli.engine.arrays import Array
-from attn_cli.engine.attention import adjusted, affine, cut, output, project, raw_scores, repeated
-from attn_cli.engine.expression import symbol
+from attn_cli.engine.attention import adjusted, affine, cut, output, project, raw_scores, repeated, tempered
 from attn_cli.engine.modes import MODES
 from attn_cli.engine.operations import Named
 from attn_cli.engine.problem import Problem, Sizes
@@ -109,7 +108,7 @@ class Scene:
         return s.operands[0] if self.problem.mode == "gumbel" else s
 
     def tempered(self, s: Named) -> Named:
-        return s if self.problem.temperature == 1 else op.over(symbol("T", number=self.problem.temperature))(s)
+        return tempered(s, self.problem, Kept())
 
     def mix(self, made: Named, a: Named | None = None, v: Named | None = None) -> Named:
         """The step in which weights meet values, with other weights or values."""
