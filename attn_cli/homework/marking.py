@@ -231,9 +231,10 @@ def _listed(nested: Any, axes: int) -> Any:
     """A single cell as a list, too, nested as its step is; rows that stand under names, in the order in which they were written."""
     if isinstance(nested, Mapping):
         return [_listed(part, axes - 1) for part in nested.values()]
-    if not isinstance(nested, list):
-        for _ in range(axes):
-            nested = [nested]
+    if isinstance(nested, list):
+        return [_listed(part, 0) for part in nested]
+    for _ in range(axes):
+        nested = [nested]
     return nested
 
 

@@ -370,9 +370,9 @@ def _as_written(step: StepReport, shown: Step, report: Report, style: Style) -> 
 
     def visit(cells: Any, written: Any, expected: Any, at: Cell) -> Iterator[Matrix]:
         if _holds_matrices(cells):
-            for i, part in enumerate(cells):
-                if isinstance(part, list):
-                    yield from visit(part, written[i], expected[i] if same else None, (*at, i))
+            for i, (part, texts) in enumerate(zip(cells, written, strict=True)):
+                part, texts = (part, texts) if isinstance(part, list) else ([part], [texts])
+                yield from visit(part, texts, expected[i] if same else None, (*at, i))
         elif any(map(len, _rows(cells))):
             yield matrix_of(cells, written, expected, at)
 
@@ -394,8 +394,8 @@ def _as_written(step: StepReport, shown: Step, report: Report, style: Style) -> 
 
 
 def _holds_matrices(cells: Any) -> bool:
-    """Whether an answer is a list of matrices, one for each head or query."""
-    return bool(cells) and isinstance(cells[0], list) and bool(cells[0]) and isinstance(cells[0][0], list)
+    """Whether an answer is a list with a matrix in it, as of matrices for each head or query."""
+    return any(isinstance(cell, list) for row in cells if isinstance(row, list) for cell in row)
 
 
 def _is_flat(cells: Any) -> bool:

@@ -218,3 +218,14 @@ def test_a_single_number_for_a_whole_step_is_a_list_of_one_wrong_cell(step, cell
     code, out, _ = run("problem.yaml", "dan.yaml", "--format", "json")
     assert (code, json.loads(out)["steps"][0]["cells"]) == (1, cells)
     assert json.loads(out)["first_wrong"] == {"step": step, "cell": None}
+
+
+@pytest.mark.parametrize("form", ["plain", "json", "html", "markdown"])
+@pytest.mark.parametrize(
+    "weights", ["[[1, 2, 3], [[1, 2, 3]]]", "[[[1]], 2]", "[{x1: [1, 0, 0]}, [1, 2, 3]]", "[{a: 1}, [1, 2]]", "[{a: [1]}, {b: [1]}]"]
+)
+def test_lists_of_mixed_depth_are_a_wrong_answer_in_every_format(weights, form, run, tmp_path):
+    (tmp_path / "dan.yaml").write_text(f"weights: {weights}\n")
+    code, out, err = run("problem.yaml", "dan.yaml", "--format", form)
+    assert (code, err) == (1, "")
+    assert "wrong" in out

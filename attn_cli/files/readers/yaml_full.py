@@ -9,7 +9,7 @@ import yaml
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import show
-from attn_cli.files.readers.yaml_errors import explained
+from attn_cli.files.readers.yaml_errors import NO_QUESTION_MARK, explained
 from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
 
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
@@ -72,7 +72,10 @@ class _Reader:
                 f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: "
                 f"leave it out, or {_QUOTE} if it is meant as text",
             )
-        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        start: Any = event.start_mark
+        if depth and isinstance(event, yaml.MappingStartEvent) and self.text.startswith("?", start.index):
+            raise self._error(event, NO_QUESTION_MARK)
+        line, column = start.line + 1, start.column + 1
         node: Node
         size = 1
         self.written += 1
