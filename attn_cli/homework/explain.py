@@ -66,6 +66,8 @@ class Book:
 
     truth: Trace
     variants: list[Variant] = field(default_factory=list)
+    common: dict[Any, Any] = field(default_factory=dict)
+    """What the submissions share (see Submission)."""
     _hideable: dict[Any, list[Variant]] = field(default_factory=dict)
     _visible: dict[Any, list[Variant]] = field(default_factory=dict)
     _last: tuple[tuple[Any, ...], tuple[float, float]] | None = None
@@ -219,20 +221,14 @@ class Book:
             exact.append(variant.values[placed.step])
         yield from ((EXACT, ours) for ours in exact)
         if most >= HIDDEN and any(ours.shape == placed.shape and self._close(submission, placed, ours) for ours in exact):
-            for instead, rounding in product(manners, self._roundings(submission, placed)):
+            for instead, rounding in product(manners, self._roundings(submission, placed, variant.instead)):
                 yield HIDDEN, self._worked(submission, placed, variant, instead, rounding)
 
-    def _roundings(self, submission: Submission, placed: Placed) -> list[Rounding]:
+    def _roundings(self, submission: Submission, placed: Placed, instead: Replacements | None = None) -> list[Rounding]:
         """How steps that were not handed in may have been rounded on the way to this one."""
-        if not placed.answer.rounding.rounds or not self._hidden(submission, placed.step):
+        if not placed.answer.rounding.rounds or not submission.hides(placed.step, submission.written, instead):
             return []
         return [placed.answer.rounding._replace(how=how) for how in ("even", "up", "cut")]
-
-    def _hidden(self, submission: Submission, step: str) -> list[str]:
-        """The steps before one of which some cell was not handed in."""
-        written = submission.written
-        earlier = [name for name, place in self.order.items() if place < self.order[step]]
-        return [name for name in earlier if name not in written or np.isnan(written[name]).any()]
 
     def _fit(self, submission: Submission, placed: Placed, variant: Variant, most: int) -> int | None:
         """How well the mistake's numbers fit the whole step, by the rules that right work is marked by; None if they do not."""

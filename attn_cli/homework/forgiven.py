@@ -5,7 +5,7 @@ A habit that the step `surely` shows is one that all of its cells speak for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
 from typing import Protocol
@@ -117,10 +117,10 @@ def with_constants(submission: Submission, placed: Placed, left: Array, numbers:
     if 2 * (left & near_by).sum() < left.sum():
         return none
     best, most = None, 0
-    for constants in rounded_constants(submission.truth, placed, submission.handed):
-        instead = {**(mistake or {}), **constants}
+    for instead in _constants(submission, placed, mistake):
         for given_numbers in (numbers.given, {}):
-            for rounding in (None, placed.answer.rounding):
+            hides = submission.hides(placed.step, given_numbers, instead)
+            for rounding in (None, placed.answer.rounding) if hides else (None,):
                 made = submission.run(given_numbers, instead, rounding).step(placed.step).made.value
                 found = left & near(theirs, made, placed.half)
                 if found.sum() > most:
@@ -134,6 +134,16 @@ def with_constants(submission: Submission, placed: Placed, left: Array, numbers:
         found = found | reached(submission, placed, left & ~found, numbers, placed.answer.rounding, instead)
     slips = int((left & ~found).sum())
     return found if slips <= 1 or 4 * slips <= given.sum() else none
+
+
+def _constants(submission: Submission, placed: Placed, mistake: Replacements | None) -> Sequence[Replacements]:
+    """The ways of `rounded_constants` beside a mistake, made once for a class."""
+    key = "constants", placed.step, submission.handed, id(mistake) if mistake else None
+    if key not in submission.common:
+        ways = rounded_constants(submission.truth, placed, submission.handed)
+        submission.common[key] = mistake, [{**(mistake or {}), **constants} for constants in ways]
+    found: Sequence[Replacements] = submission.common[key][1]
+    return found
 
 
 def rounded_constants(truth: Trace, placed: Placed, handed: frozenset[str]) -> Iterator[Replacements]:

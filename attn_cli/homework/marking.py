@@ -108,7 +108,7 @@ class Marker:
             return []
         placed = sorted((place(answer, self.truth) for answer in answers), key=lambda p: (ORDER.index(p.step), ORDER.index(p.name)))
         handed = {marked.step: marked.handed for marked in arrays if marked.handed is not None}
-        return mark(Submission(self.truth, placed, self.tol, arrays=handed), self.book)
+        return mark(Submission(self.truth, placed, self.tol, arrays=handed, common=self.book.common), self.book)
 
     def _answering(self, name: str, answers: Sequence[str]) -> str:
         """The answer that stands for a step asked for: the one of its name, else one to a step that holds the same value."""

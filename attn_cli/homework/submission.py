@@ -18,9 +18,9 @@ from attn_cli.engine.modes import MODES
 from attn_cli.engine.steps import MAY_BE_MASKED, Instead, Trace
 from attn_cli.engine.training import again
 from attn_cli.homework.habits import MASKED, NEARLY
-from attn_cli.homework.places import ORDER, Placed
+from attn_cli.homework.places import Placed
 from attn_cli.homework.replacements import Replacements, minus_max
-from attn_cli.homework.rounding import PROPORTIONS, Rounding, near, rounded_step
+from attn_cli.homework.rounding import PROPORTIONS, Rounding, copied, near, rounded_step
 
 MISSING, RIGHT, ROUNDED, CARRIED, WRONG = range(5)
 VERDICTS = ("missing", "right", "rounded", "carried", "wrong")
@@ -66,6 +66,8 @@ class Submission:
     """Whether anything wrong was passed on."""
     mistaken: dict[str, list[Replacements]] = field(default_factory=dict)
     """The mistakes found so far, by the step where each was found: their maker may go on with them in steps not handed in."""
+    common: dict[Any, Any] = field(default_factory=dict)
+    """What is the same for everybody in a class: runs from nobody's numbers, and ways to round constants."""
     _runs: dict[Any, tuple[Trace, tuple[Any, ...]]] = field(default_factory=dict)
     """Each run by the identities of what went into it, which is kept alive beside its trace."""
 
@@ -93,8 +95,14 @@ class Submission:
     # ------------------------------------------------------------------ the engine, run again
     def run(self, given: Mapping[str, Array], instead: Replacements | None = None, rounding: Rounding | None = None) -> Trace:
         """Work the problem from somebody's numbers; steps not handed in are rounded where a rounding is said."""
+        return self._run(given, instead, rounding)[0]
+
+    def _run(
+        self, given: Mapping[str, Array], instead: Replacements | None, rounding: Rounding | None
+    ) -> tuple[Trace, tuple[Any, ...]]:
+        runs = self._runs if given or self.habits else self.common
         key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
-        if key not in self._runs:
+        if key not in runs:
             replaced, ties = self.replaced(instead), set[str]()
             if rounding is not None:
                 whole = {name for name, array in given.items() if not np.isnan(array).any()}
@@ -103,14 +111,23 @@ class Submission:
                         round_it = partial(rounded_step, name=step.name, rounding=rounding, ties=ties)
                         replaced[step.name] = after(replaced.get(step.name), round_it)
             trace = again(self.truth, given=given, instead=replaced) if given or replaced else self.truth
-            self._runs[key] = trace, (given, instead, ties)
-        return self._runs[key][0]
+            runs[key] = trace, (given, instead, ties)
+        found: tuple[Trace, tuple[Any, ...]] = runs[key]
+        return found
 
     def ties(self, given: Mapping[str, Array], instead: Replacements | None, rounding: Rounding) -> bool:
         """Whether half a unit had to be rounded in that run, so that it matters how."""
-        self.run(given, instead, rounding)
-        key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
-        return bool(self._runs[key][1][2])
+        return bool(self._run(given, instead, rounding)[1][2])
+
+    def hides(self, step: str, given: Mapping[str, Array], instead: Replacements | None = None) -> bool:
+        """Whether a cell before that step was not handed in, so that it may have been rounded; what is only copied never is."""
+        for each in self.truth:
+            if each.name == step:
+                return False
+            theirs = given.get(each.name)
+            if (theirs is None or np.isnan(theirs).any()) and (each.name in (instead or {}) or not copied(each.made)):
+                return True
+        return False
 
     def moved(self, step: str, numbers: Numbers, nudge: Mapping[str, Array], instead: Replacements | None) -> Array:
         """A step's value when the numbers that it starts from are moved a little."""
@@ -177,8 +194,7 @@ class Submission:
         answers = [p for p in self.placed if p.step in PROPORTIONS and p.fits and p.name == p.step]
         if not answers or "exponentials" not in self.truth:
             return np.zeros(1, bool)
-        given = {step: values for step, values in self.written.items() if ORDER.index(step) < ORDER.index("exponentials")}
-        made = self.run(given).step("exponentials").made
+        made = self.run(self.written).step("exponentials").made
         if made.operands[0].operation == op.subtract:
             return np.zeros(1, bool)
         scores = made.operands[0].value

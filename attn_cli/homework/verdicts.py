@@ -129,7 +129,8 @@ def _by_rounding(
     """Which cells follow (b) when steps not handed in are rounded to the answer's digits, or (c) within what rounding allows."""
     found = np.zeros(placed.shape, bool)
     left = left & plausible(submission, placed, submission.follows(placed, submission.run(numbers.given, instead), numbers))
-    for how, way in product(("even", "up"), _hidden_ways(submission, placed, instead)):
+    ways = _hidden_ways(submission, placed, instead) if submission.hides(placed.step, numbers.given, instead) else []
+    for how, way in product(("even", "up"), ways):
         if (left & ~found).any() and (how == "even" or submission.ties(numbers.given, way, rounding)):
             trace = submission.run(numbers.given, way, rounding._replace(how=how))
             found |= left & near(placed.value, submission.follows(placed, trace, numbers), placed.half)
@@ -175,7 +176,7 @@ def _forgive_on_the_way(
 ) -> None:
     """Give the verdict to wrong cells that follow where hidden steps were cut off, or constants rounded."""
     rounding = placed.answer.rounding
-    if (cells == WRONG).any() and rounding.rounds:
+    if (cells == WRONG).any() and rounding.rounds and submission.hides(placed.step, numbers.given, mistake):
         cut = submission.follows(placed, submission.run(numbers.given, mistake, rounding._replace(how="cut")), numbers)
         _give(verdict, "cut_off", HABITS["cut_off"](placed, cut, False), cells, notes)
     left = (cells == WRONG) & (placed.unit > 0) & np.isfinite(placed.value)
