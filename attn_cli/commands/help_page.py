@@ -71,10 +71,11 @@ class Command(_OnStandardOutput, TyperCommand):
                 yield ", ".join(f"--{name}" for name in Matrices._fields) + " FILE", "A matrix in a file of its own: CSV, NPY or YAML."
 
     def meaning(self, parameter: "Parameter") -> str:
-        """What an option means; of a setting, the sentence of its key."""
-        if parameter.name in Settings._fields:
-            return setting(parameter.name)
-        return self.formats() if parameter.name == "format" else getattr(parameter, "help", "") or ""
+        """What an option means; of a setting that the command says nothing of, the sentence of its key."""
+        if parameter.name == "format":
+            return self.formats()
+        own = getattr(parameter, "help", "") or ""
+        return setting(parameter.name) if not own and parameter.name in Settings._fields else own
 
     def formats(self) -> str:
         """The formats that the command writes."""

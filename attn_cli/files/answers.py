@@ -62,8 +62,10 @@ def answers_in(value: Value, folder: str, reading: Reading) -> Answers:
 def _answers(steps: Mapping[str, Value], source: str, reading: Reading) -> Answers:
     steps = dict(checked(steps))
     if not any(_says_something(value.node) for value in steps.values()):
+        others = [str(name) for note in reading.notes if note.code == "answers_files_passed_over" for name in note.values["files"]]
+        found = f" ({', '.join(others)}: named after no step)" if others else ""
         raise InputError(
-            "holds no answer; expected at least one number under a step, such as weights:", place=Place(source) if source else None
+            f"holds no answer{found}; expected at least one number under a step, such as weights:", place=Place(source) if source else None
         )
     return Answers(source, steps, tuple(reading.notes), tuple(reading.files))
 

@@ -140,3 +140,10 @@ def test_gradients_can_be_asked_line_by_line(monkeypatch, capsys):
     out = dialogue(monkeypatch, capsys, ["2 2 2", "q"], "--steps", "dA")
     assert "dA = dO·Vᵀ" in out
     assert "✓  ✓  ✓" in out
+
+
+def test_the_help_of_new_says_what_its_own_seed_is_for_and_which_scores_there_are(capsys):
+    assert main(["exercise", "new", "--help"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "--seed N The same seed makes the same sheets" in page
+    assert "each key: scaled, dot, additive" in page

@@ -115,3 +115,8 @@ def test_what_is_no_answer_is_an_input_error(here, name, content, message):
 def test_a_wrong_shape_is_kept_for_the_marker(here):
     steps = read_answers(here("a.yaml", "weights: [1, 2]\nQ: []\noutput: 2.5\nK: [[1], [2, 3]]\n")).steps
     assert [texts(value.node) for value in steps.values()] == [["1", "2"], [], "2.5", [["1"], ["2", "3"]]]
+
+
+def test_a_folder_in_which_no_file_is_named_after_a_step_says_which_there_are(here, tmp_path):
+    here("folder/work.pdf", b"%PDF-1.4")
+    assert refused("folder").startswith("folder: holds no answer (work.pdf: named after no step); expected at least one number")
