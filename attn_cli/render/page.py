@@ -42,7 +42,14 @@ class CellName(NamedTuple):
 
     def tex(self, escape: Escape) -> str:
         """For TeX's math mode; `escape` writes a label."""
-        return f"{self.symbol_tex}[{','.join(map(escape, self.places))}]" if self.places else self.symbol_tex
+        if not self.places:
+            return self.symbol_tex
+        symbol, _, index = self.symbol_tex.partition("_")
+        places = ",".join(map(escape, self.places))
+        if not index:
+            return f"{symbol}_{{{places}}}"
+        within = index.removeprefix("{").removesuffix("}")
+        return f"{symbol}_{{{within};{places}}}" if within.isalnum() else f"({self.symbol_tex})_{{{places}}}"
 
 
 class Line(NamedTuple):

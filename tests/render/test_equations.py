@@ -54,16 +54,17 @@ def python(side: str) -> str:
 
 
 def in_latex(page: str) -> Iterator[Equation]:
-    """The rows of `align*`; a row without a left side goes on with the one above."""
+    """The rows of `align*`, each of one equation or of several; one without a left side goes on with the one above."""
     for block in re.findall(r"\\begin\{align\*\}\n(.*?)\n\\end\{align\*\}", page, re.DOTALL):
         told: list[str] = []
         for row in block.split("\n"):
-            left, right = re.sub(r" \\\\(\[4pt\])?$", "", row).split(" & ", 1)
-            right = re.sub(r"\\quad \\text\{.*\}$", "", right).replace(r"\quad", "")
-            if left.strip():
-                told.append(right)
-            else:
-                told[-1] += " " + right
+            cells = re.sub(r" \\\\(\[4pt\])?$", "", row).split(" & ")
+            for left, right in zip(cells[::2], cells[1::2], strict=True):
+                right = re.sub(r"\\quad \\text\{.*\}$", "", right).replace(r"\quad", "")
+                if left.strip():
+                    told.append(right)
+                else:
+                    told[-1] += " " + right
         for line in told:
             pieces = re.split(r"(?:^| )(=|\\approx) (?![^\[\]]*\\right\])", " " + line.strip())
             signs = ["=" if sign == "=" else "≈" for sign in pieces[1::2]]
@@ -73,7 +74,7 @@ def in_latex(page: str) -> Iterator[Equation]:
 def from_tex(side: str) -> str:
     """TeX as Python: braces from the inside out."""
     code = side.strip()
-    if r"\text{" in code and r"\text{ and first}" not in code:
+    if "_{" in code:
         return "a name[]"
     for tex, plain in ((r"\left[", ""), (r"\right]", ""), (r"\text{ and first}", ""), (r"\left", ""), (r"\right", ""), (r"\le ", "<= ")):
         code = code.replace(tex, plain)

@@ -17,12 +17,14 @@ import numpy as np
 import pytest
 import yaml
 
+import attn_cli
 from attn_cli.engine.attention import solve
 from attn_cli.engine.problem import Mask, Problem
 from attn_cli.engine.steps import Trace
 from attn_cli.files.answers import read_answers
 from attn_cli.files.claims import as_claims
 from attn_cli.render.formats import FORMATS
+from attn_cli.render.page import CellName
 from attn_cli.render.style import Style
 
 LABELS = ("[bold]", "a|b", "50%", "x_1", "<s>", "$", "词元", "two\nlines", "\x1b[31m", "=1+1", ":smile:", "R&D #1 {~^\\} `q` \"d\" 'x'", "")
@@ -62,7 +64,7 @@ TEX |= {"textquotedbl": '"', "textasciigrave": "`", "textquotesingle": "'"}
 
 
 def of_latex(page: str) -> list[str]:
-    rows = page.split(r"\begin{tabular}")[1].split("\n")[2 : 2 + len(LABELS)]
+    rows = page.split(r"\begin{tabular}")[1].split("\n")[3 : 3 + len(LABELS)]
     cells = [re.split(r"(?<!\\)&", row)[0].strip() for row in rows]
     named = [re.sub(r"\\(text[a-z]+)\{\}", lambda m: TEX[m[1]], re.sub(r"\{([-\[\]])\}", r"\1", cell)) for cell in cells]
     return [re.sub(r"\\([{}$&#%_])", r"\1", cell) for cell in named]
@@ -185,9 +187,14 @@ def balanced(page: str) -> None:
         else:
             assert open_.pop() == name
     assert open_ == []
-    for columns, body in re.findall(r"\\begin\{tabular\}\{([lr|]+)\}\n(.*?)\\end\{tabular\}", page, re.DOTALL):
-        for row in body.strip().split("\n"):
-            assert len(re.findall(r"(?<!\\)&", row)) == len(columns.replace("|", "")) - 1, row
+    for columns, body in re.findall(
+        r"\\begin\{tabular\}\{([lr]+(?:@\{\\qquad\}[lr])?)\}\n\\toprule\n(.*?)\n\\bottomrule\n\\end\{tabular\}", page, re.DOTALL
+    ):
+        for row in body.split("\n"):
+            if not row.startswith(r"\multicolumn"):
+                assert len(re.findall(r"(?<!\\)&", row)) == len(columns.replace(r"@{\qquad}", "")) - 1, row
+    for body in re.findall(r"\\begin\{bmatrix\}\n(.*?)\n\\end\{bmatrix\}", page, re.DOTALL):
+        assert len({row.count("&") for row in body.split("\n")}) == 1
     assert not re.search(r"(?<!\\)[#%]", page.split("\n", 1)[1])
 
 
@@ -203,12 +210,50 @@ def test_a_fragment_is_no_document() -> None:
     assert text(labelled(), "latex", standalone=True).startswith("% compile with xelatex")
 
 
-@pytest.mark.parametrize("which", ["textbook", "labels", "wide"])
-def test_latex_compiles(which: str, tmp_path: Path) -> None:
+def wide() -> Trace:
     rng = np.random.default_rng(0)
-    wide = Problem(Q=rng.normal(size=(3, 30)), K=rng.normal(size=(3, 30)), score="cosine")
-    shown = {"textbook": textbook, "labels": labelled, "wide": lambda: solve(wide)}[which]()
-    page = text(shown, "latex", detail="trace", standalone=True, full=True)
+    return solve(Problem(Q=rng.normal(size=(3, 30)), K=rng.normal(size=(3, 30)), score="cosine"))
+
+
+def words() -> Trace:
+    rng = np.random.default_rng(1)
+    words = ("I", "watched", "the", "unforgettable", "film", "yesterday")
+    return solve(Problem(tokens=words, X=rng.normal(size=(6, 8)), heads=4, mask=Mask(causal=True)))
+
+
+def marked() -> str:
+    answers = {
+        "weights": [["0.387", "0.142", "0.471"], ["", "", ""], ["0.269", "0.269", "0.462"]],
+        "output": [["0.858", "1", "-2", "1e-3"]],
+    }
+    return str(FORMATS["latex"].report(attn_cli.check(textbook().problem, answers), Style(standalone=True, explain=True)))
+
+
+PAPERS = {
+    "textbook": textbook,
+    "labels": labelled,
+    "wide": wide,
+    "words": words,
+    "heads": lambda: textbook(heads=2),
+    "columns": lambda: textbook(vectors="columns"),
+    "additive": lambda: textbook(score="additive", parameters={"additive": {"v": np.ones(2), "W": np.eye(2, 8)}}, mask=Mask(causal=True)),
+    "hard": lambda: textbook(mode="hard"),
+}
+
+
+BOOK = r"""\documentclass{article}
+\usepackage{amsmath,booktabs,textcomp}
+\begin{document}
+"""
+"""A document of somebody else, with margins as LaTeX sets them."""
+
+
+@pytest.mark.parametrize("which", [*PAPERS, "marked", "fragment"])
+def test_latex_compiles_and_no_line_is_too_long(which: str, tmp_path: Path) -> None:
+    if which == "fragment":
+        page = "% pdflatex\n" + BOOK + text(textbook(heads=2), "latex", detail="trace") + r"\end{document}"
+    else:
+        page = marked() if which == "marked" else text(PAPERS[which](), "latex", detail="trace", standalone=True, full=True)
     engine = page.split("\n", 1)[0].split()[-1]
     if shutil.which(engine) is None or (
         which == "labels" and "ctex" not in subprocess.run(["kpsewhich", "ctex.sty"], capture_output=True, text=True).stdout
@@ -219,6 +264,28 @@ def test_latex_compiles(which: str, tmp_path: Path) -> None:
     log = (tmp_path / "page.log").read_text("utf-8", "replace")
     assert run.returncode == 0, log[-2000:]
     assert "Overfull" not in log
+
+
+def test_a_matrix_whose_labels_only_count_stands_in_brackets_beside_its_formula() -> None:
+    page = text(textbook(), "latex", detail="trace", terse=True, only=("Q", "weights"))
+    assert "\\[ Q = X \\cdot W_Q = \\begin{bmatrix}\n1 & 0 & 1 & 0 \\\\\n0 & 1 & 0 & 1 \\\\\n1 & 1 & 0 & 0\n\\end{bmatrix} \\]\n" in page
+    assert page.startswith("% needs \\usepackage{amsmath,booktabs};")
+    assert "A & x1 & x2 & x3 & $\\sum$" in page.replace("$A$", "A")
+
+
+def test_a_matrix_whose_rows_have_names_is_a_table_and_heads_stand_side_by_side() -> None:
+    page = text(textbook(tokens=("cat", "sat", "mat"), heads=2), "latex", only=("Q",))
+    assert "bmatrix" not in page
+    display = page[page.index(r"\[") : page.index(r"\]")]
+    assert display.count(r"\begin{tabular}{lrr}") == 2
+    assert r"\textit{head 1} & 1 & 2 \\ \midrule" in display
+
+
+def test_a_cell_has_its_place_as_a_subscript() -> None:
+    page = text(textbook(heads=2), "latex", detail="trace", standalone=True, only=("Q",))
+    assert r"Q_{1;\text{x1},1} & = 1 \cdot 1 + 0 \cdot 0 + 1 \cdot 0 + 0 \cdot 0 = 1 & Q_{1;\text{x1},2} & = " in page
+    assert CellName("W_Q", "W_Q", ("1", "2")).tex(str) == "W_{Q;1,2}"
+    assert CellName("K", r"\tilde{K}_{QK^2}", ("1",)).tex(str) == r"(\tilde{K}_{QK^2})_{1}"
 
 
 # ------------------------------------------------------------------ SVG

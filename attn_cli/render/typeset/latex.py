@@ -1,6 +1,6 @@
 """LaTeX: tables, and the arithmetic aligned at its equals signs. A fragment for a document of one's own, or a whole one.
 
-The fragment needs amsmath, and one with the marks of a report amssymb. A whole document compiles with pdflatex, or with
+Its first line says which packages a fragment needs. A whole document compiles with pdflatex, or with
 xelatex where it holds characters that pdflatex does not know, such as Chinese; its first line says which.
 """
 
@@ -8,23 +8,36 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from attn_cli.render.lang import text
-from attn_cli.render.page import Block, Formula, Line, Margin, Matrix, Page, Paragraph
+from attn_cli.render.page import Block, Formula, Line, Matrix, Page, Paragraph
 from attn_cli.render.style import Style
 from attn_cli.render.terminal.text import visible, width
-from attn_cli.render.typeset.tex import equation, escaped, prose, root
+from attn_cli.render.typeset.tex import equation, prose, root
+from attn_cli.render.typeset.tex_matrices import GAP, TABLE, Piece, brackets, in_brackets, side_by_side, tables
 
-WIDE = 78
-"""Characters that a line holds, about."""
+DOCUMENT, FRAGMENT = 92, 66
+"""About how many digits a line holds: of a document of ours, and of one whose page we do not know."""
+
+SET = (
+    (r"\\(?:left|right)(?![a-z])|\\[,;]", ""),
+    (r"\\text[a-z]+\{\}", "x"),
+    (r"\\(?:text|mathit|operatorname)\{([^{}]*)\}", r"\1"),
+    (r"\\sqrt\{([^{}]*)\}", r"x\1"),
+)
+"""What commands of TeX leave of the text that they stand before, in the order in which they are taken away."""
+
+MOST_ACROSS = 4
+"""No more equations stand on one line."""
 
 NAME = 26
 """The name of a cell that is longer stands in a row of its own."""
 
-PREAMBLE = r"""\documentclass[11pt]{article}
-\usepackage[a4paper,margin=22mm]{geometry}
-\usepackage{amsmath,amssymb,textcomp}
+PREAMBLE = r"""\documentclass[10pt]{article}
+\usepackage[a4paper,margin=20mm]{geometry}
+\usepackage{amsmath,amssymb,booktabs,textcomp}
 \usepackage{iftex}
 \ifPDFTeX
   \usepackage[utf8]{inputenc}
@@ -36,13 +49,19 @@ BODY = r"""\setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt plus 2pt}
 \allowdisplaybreaks
 \begin{document}
+\abovedisplayskip=8pt plus 3pt minus 2pt
+\abovedisplayshortskip=\abovedisplayskip
+\belowdisplayskip=\abovedisplayskip
 """
 
 
 def draw(page: Page) -> str:
     body = "\n".join(_lines(page)) + "\n"
     if not page.style.standalone:
-        packages = "amsmath,amssymb" if r"\checkmark" in body else "amsmath"
+        needed = {"amssymb": r"\checkmark", "booktabs": r"\toprule"}
+        packages = ",".join(["amsmath", *(name for name, sign in needed.items() if sign in body)])
+        if r"\begin{align*}" in body:
+            body = "\\begingroup\\allowdisplaybreaks\n" + body + "\\endgroup\n"
         return f"% needs \\usepackage{{{packages}}}; attn --standalone makes a whole document\n" + body
     engine = "xelatex" if any(_foreign(c) for c in body) else "pdflatex"
     chinese = CHINESE if any(unicodedata.east_asian_width(c) in "WF" for c in body) else ""
@@ -52,6 +71,10 @@ def draw(page: Page) -> str:
 def _foreign(c: str) -> bool:
     """Whether pdflatex has no such letter."""
     return ord(c) > 0x17F
+
+
+def _room(style: Style) -> int:
+    return DOCUMENT if style.standalone else FRAGMENT
 
 
 def _lines(shown: Page) -> Iterator[str]:
@@ -79,25 +102,24 @@ def _block(block: Block, style: Style) -> Iterator[str]:
     sign = rf"{prose(block.sign)}\quad " if block.sign else ""
     aside = rf" \textperiodcentered{{}} {prose(block.aside)}" if block.aside else ""
     yield rf"\subsection*{{{sign}{prose(block.heading)}{aside}}}"
-    if block.formula is not None:
-        yield from _formula(block.formula)
+    formula = block.formula
+    if formula is not None and formula.expr is None:
+        yield prose(formula.plain())
+    if formula is not None and formula.masked:
+        yield prose(text("mask", formula.lang))
     for paragraph in block.before:
         yield from _said(paragraph, style)
-    for matrix in block.matrices:
-        yield from _matrix(matrix, style)
+    yield from _figures(block, _room(style))
+    if style.detail == "trace":
+        yield from _worked(block.matrices, style)
     for paragraph in block.after:
         yield from _said(paragraph, style)
 
 
-def _formula(formula: Formula) -> Iterator[str]:
-    if formula.expr is None:
-        yield prose(formula.plain())
-    else:
-        parts = r",\qquad ".join([formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()])
-        yield rf"\[ {parts} \]"
-    if formula.masked:
-        yield prose(text("mask", formula.lang))
-        yield ""
+def _formula(formula: Formula) -> list[Piece]:
+    """A formula, and what it speaks of."""
+    parts = [formula.tex(), *formula.where_tex(), *formula.with_numbers_tex()]
+    return [Piece(part, _set_size(part)) for part in parts]
 
 
 def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
@@ -109,82 +131,89 @@ def _said(paragraph: Paragraph, style: Style) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------ matrices
-def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
-    if matrix.caption:
-        yield ""
-        yield rf"\textit{{{prose(matrix.caption)}}}"
-    for first, last in _blocks(matrix):
-        yield r"\nopagebreak\begin{center}"
-        yield from _table(matrix, first, last)
-        yield r"\end{center}"
-    if style.detail == "trace":
-        lines, rest = matrix.worked(style.full)
-        yield from _arithmetic(lines, style)
-        if rest:
-            yield prose(text("more_cells", style.lang, count=rest))
+def _figures(block: Block, wide: int) -> Iterator[str]:
+    """The formula of a step and its matrices, side by side as far as they fit."""
+    formula = block.formula
+    pieces = [] if formula is None or formula.expr is None else _formula(formula)
+    symbol = "" if formula is None else formula.symbol.latex
+    if len(block.matrices) == 1 and formula is not None and in_brackets(block.matrices[0], wide):
+        (matrix,) = block.matrices
+        first, *asides = pieces or [Piece(symbol, _size(symbol))]
+        yield from _display([_equal(first, brackets(matrix, matrix.caption)), *asides], wide)
+        return
+    for matrix in block.matrices:
+        pieces += [_named(matrix)] if in_brackets(matrix, wide) else tables(matrix, *_corner(matrix, symbol), wide)
+    yield from _display(pieces, wide)
 
 
-def _blocks(matrix: Matrix) -> Iterator[tuple[int, int]]:
-    """Where each block of columns starts and ends: a table wider than the page is split."""
-    wide = 2 + (0 if matrix.marks is None else 3 + max((len(number) for row in matrix.marks.right for number in row), default=0))
-    widths = [max([*(len(row[j]) for row in matrix.texts), _label_width(matrix, j)]) + wide for j in range(len(matrix.columns))]
-    room = WIDE - max((width(visible(row)) for row in matrix.rows), default=0) - 8
-    first, used = 0, 0
-    for j, cells in enumerate(widths):
-        if j > first and used + cells > room:
-            yield first, j
-            first, used = j, 0
-        used += cells
-    yield first, len(widths)
+def _display(pieces: Sequence[Piece], wide: int) -> Iterator[str]:
+    """Pieces of mathematics on a line of their own, or on several."""
+    lines = []
+    for line in side_by_side(pieces, wide):
+        commas = ["" if piece.tex.startswith(TABLE) or after.tex.startswith(TABLE) else "," for piece, after in pairwise(line)]
+        lines.append("".join(rf"{piece.tex}{comma}\qquad " for piece, comma in zip(line, commas, strict=False)) + line[-1].tex)
+    if len(lines) == 1:
+        yield rf"\[ {lines[0]} \]"
+    elif lines:
+        yield r"\begin{gather*}"
+        yield " \\\\[6pt]\n".join(lines)
+        yield r"\end{gather*}"
 
 
-def _label_width(matrix: Matrix, j: int) -> int:
-    return min(width(visible(matrix.columns[j])), WIDE // 3)
+def _equal(left: Piece, right: Piece) -> Piece:
+    return Piece(f"{left.tex} = {right.tex}", left.wide + right.wide + 3)
 
 
-def _table(matrix: Matrix, first: int, last: int) -> Iterator[str]:
-    margin = matrix.margin
-    beside = margin if margin and margin.along == "rows" and last == len(matrix.columns) else None
-    below = margin if margin and margin.along == "columns" else None
-    sums = "|r" if margin and margin.numbers else "|l"
-    yield rf"\begin{{tabular}}{{l|{'r' * (last - first)}{sums if beside else ''}}}"
-    head = ["", *map(escaped, matrix.columns[first:last]), *([_title(beside.title)] if beside else [])]
-    yield rf"{' & '.join(head)} \\ \hline"
-    aside = _margin(beside)
-    for i, row in enumerate(matrix.rows):
-        cells = [escaped(row), *(_cell(matrix, i, j) for j in range(first, last)), *aside[i : i + 1]]
-        yield rf"{' & '.join(cells)} \\"
-    if below:
-        yield rf"\hline {' & '.join([_title(below.title), *_margin(below)[first:last]])} \\"
-    yield r"\end{tabular}"
+def _named(matrix: Matrix) -> Piece:
+    """A matrix in brackets behind its symbol, or under its caption."""
+    symbol = _symbol(matrix)
+    return brackets(matrix, matrix.caption) if symbol is None else _equal(Piece(symbol, len(matrix.caption)), brackets(matrix))
 
 
-def _margin(margin: Margin | None) -> list[str]:
-    """The sums of rows or columns, or the labels that they chose; nothing where there is no margin."""
-    return [] if margin is None else [_number(cell) if margin.numbers else escaped(cell) for cell in margin.texts]
+def _symbol(matrix: Matrix) -> str | None:
+    """For math mode, a caption that is a symbol: W_Q."""
+    found = re.fullmatch(r"([A-Za-z])(?:_([A-Za-z0-9]+))?", matrix.caption)
+    return None if found is None else f"{found[1]}_{{{found[2]}}}" if found[2] else found[1]
 
 
-def _cell(matrix: Matrix, i: int, j: int) -> str:
-    """A number; one that was marked with its sign and the number as it should be."""
-    number = matrix.texts[i][j]
-    if matrix.marks is None:
-        return _number(number)
-    right = matrix.marks.right[i][j]
-    return " ".join([escaped(number) if number else "", escaped(matrix.marks.sign(i, j)), *([_number(right)] if right else [])]).strip()
-
-
-def _title(title: str) -> str:
-    return r"$\sum$" if title == "Σ" else prose(title)
-
-
-def _number(number: str) -> str:
-    mantissa, e, power = number.partition("e")
-    if e:
-        return rf"${mantissa} \cdot 10^{{{power}}}$"
-    return f"${number}$".replace("∞", r"\infty") if number.startswith("-") or "∞" in number else number
+def _corner(matrix: Matrix, symbol: str) -> tuple[str, int]:
+    """What stands in the corner of a table, and how wide it is: the caption, or the symbol of the step."""
+    own = _symbol(matrix) if matrix.caption else symbol
+    if own is not None:
+        return f"${own}$" if own else "", len(matrix.caption) or _size(own)
+    return rf"\textit{{{prose(matrix.caption)}}}", width(visible(matrix.caption))
 
 
 # ------------------------------------------------------------------ arithmetic
+def _worked(matrices: Sequence[Matrix], style: Style) -> Iterator[str]:
+    """The arithmetic of the matrices of a step, short lines side by side."""
+    found = [matrix.worked(style.full) for matrix in matrices]
+    lines = [line for shown, _ in found for line in shown]
+    rows = [list(_rows(line, style, width(line.name.plain()))) for line in lines]
+    across = (
+        _across([row[0] for row in rows], sum(len(matrix.rows) for matrix in matrices), _room(style))
+        if all(len(row) == 1 for row in rows)
+        else 1
+    )
+    if across == 1:
+        yield from _arithmetic(lines, style)
+    else:
+        cells = [f"{left} & {right}" for ((left, right),) in rows]
+        yield from _aligned(" & ".join(cells[i : i + across]) for i in range(0, len(cells), across))
+    if rest := sum(more for _, more in found):
+        yield prose(text("more_cells", style.lang, count=rest))
+
+
+def _across(rows: Sequence[tuple[str, str]], groups: int, wide: int) -> int:
+    """How many equations stand on one line: as many as fit, and if possible so that a row of the matrix ends with a line."""
+    most = max((_set_size(" ".join(row)) for row in rows), default=wide)
+    fit = max(1, min(MOST_ACROSS, wide // (most + GAP), len(rows)))
+    if fit < len(rows) <= 3:
+        return 1
+    each, odd = divmod(len(rows), groups)
+    return fit if odd else max((n for n in range(2, fit + 1) if each % n == 0), default=fit)
+
+
 def _arithmetic(lines: Iterable[Line], style: Style) -> Iterator[str]:
     lines = list(lines)
     indent = max((n for n in (width(line.name.plain()) for line in lines) if n <= NAME), default=0)
@@ -204,18 +233,19 @@ def _aligned(rows: Iterable[str]) -> Iterator[str]:
 def _rows(line: Line, style: Style, indent: int) -> Iterator[tuple[str, str]]:
     """One equation in rows that fit, each as what stands left and right of the alignment: broken before its equals signs, and
     within a long side before + and -."""
-    one = equation(line, style.fold, style.lang, WIDE - 12)
+    wide = _room(style)
+    one = equation(line, style.fold, style.lang, wide - 12)
     left, right, used = one.name, "", indent
     if indent < width(line.name.plain()):
         yield rf"\rlap{{${one.name}$}}", ""
         left = ""
     for k, (sign, terms) in enumerate(one.sides):
-        if k and used + sum(map(_size, terms)) + 3 > WIDE:
+        if k and used + sum(map(_size, terms)) + 3 > wide:
             yield left, right
             left, right, used = "", "", indent
         right, used = f"{right} {sign}".strip(), used + 3
         for t, term in enumerate(terms):
-            if t and used + _size(term) > WIDE:
+            if t and used + _size(term) > wide:
                 yield left, right
                 left, right, used = "", r"\quad", indent + 3
             right, used = f"{right} {term}", used + _size(term)
@@ -226,6 +256,15 @@ def _size(term: str) -> int:
     """About how many characters wide it will be."""
     term = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m[1], m[2], key=len), term)
     return len(re.sub(r"\\[a-zA-Z]+\s?|[{}]", ".", term).replace("..", "."))
+
+
+def _set_size(tex: str) -> int:
+    """About how many digits wide a piece of mathematics is when it is set: its blanks count half, of a fraction the wider half."""
+    for found, shown in SET:
+        tex = re.sub(found, shown, tex)
+    tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m[1], m[2], key=len), tex)
+    letters = re.sub(r"\\[a-zA-Z]+\s?", "x", tex)
+    return width(re.sub(r"[\\{}_^]", "", letters)) - letters.count(" ") * 2 // 5
 
 
 def _derivations(shown: Page) -> Iterator[str]:
