@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -85,7 +86,7 @@ FRAMEWORK_WORDS: dict[str, str] = {
     **dict.fromkeys(("attn_bias", "attention_bias", "position_bias", "relative_position_bias", "rel_pos_bias", "score_mod"), BIAS),
     **dict.fromkeys(("rope", "rotary", "rotary_emb", "rope_theta", "rotary_embedding", "q_norm", "k_norm", "qk_norm"), FIRST),
     **dict.fromkeys(("positional_encoding", "position_embeddings", "pos_encoding"), "add it to X first"),
-    **dict.fromkeys(("sink", "sinks", "attention_sinks", "s_aux", "add_zero_attn", "add_bias_kv"), SINK),
+    **dict.fromkeys(("sink", "sinks", "attention_sink", "attention_sinks", "attn_sink", "s_aux", "add_zero_attn", "add_bias_kv"), SINK),
     **dict.fromkeys(("batch_first", "need_weights", "average_attn_weights", "return_attention_scores"), "leave it out"),
     "batch_size": "leave it out, and write one problem for each member of the batch",
 }
@@ -94,7 +95,7 @@ FRAMEWORK_WORDS: dict[str, str] = {
 
 def how_to_write(word: str) -> str:
     """How to write here what a framework calls so, such as `self_attn.q_proj.weight`; nothing where it is no framework's word."""
-    parts = _plain(word).split(".")
+    parts = _plain(re.sub("(?<=[a-z])(?=[A-Z])", "_", word)).split(".")  # numHeads, too
     kind = parts.pop() if len(parts) > 1 and parts[-1] in ("weight", "kernel", "bias") else ""
     return FRAMEWORK_WORDS.get(parts[-1] + ("_bias" if kind == "bias" else ""), "")
 

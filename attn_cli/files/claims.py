@@ -27,7 +27,9 @@ from attn_cli.homework.claims import (
 def as_claims(steps: Mapping[str, Value]) -> tuple[Answer | ArrayAnswer, ...]:
     """One answer a step."""
     return tuple(
-        array_answer(name, value.node) if isinstance(value.node, np.ndarray) else answer(name, _nested(value.node, value.decimal))
+        array_answer(name, value.node)
+        if isinstance(value.node, np.ndarray)
+        else answer(name, _nested(value.node, value.decimal), value.labels)
         for name, value in steps.items()
     )
 

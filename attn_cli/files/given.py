@@ -17,7 +17,7 @@ from attn_cli.files.sources import STDIN, Reading, Role
 from attn_cli.files.step_names import STEPS
 from attn_cli.files.tree import Node, Pairs, Scalar, twice
 from attn_cli.files.values import Value
-from attn_cli.names import canonical, did_you_mean, unknown
+from attn_cli.names import canonical, did_you_mean, how_to_write, unknown
 
 MOST_TEXTS = 100_000
 """Labels, or cells of a setting, in an array of a binary file. Each becomes a text of its own: ten times as many take a second more."""
@@ -85,9 +85,9 @@ class Given:
                 raise InputError(f"is no matrix file; a folder that is a problem holds {kinds} files", place=Place(path))
             key, matrices = key_of(Path(name).stem), [name for name, row in KEYS.items() if row.kind == "matrix"]
             if key is None:
-                near = did_you_mean(Path(name).stem, [*matrices, "problem", "mask"])
-                names = ", ".join((*matrices, "mask"))
-                raise InputError(f"no matrix is called {Path(name).stem!r}{near}; there are {names}", place=Place(path))
+                stem, names = Path(name).stem, ", ".join((*matrices, "mask"))
+                way, near = how_to_write(stem), did_you_mean(stem, [*matrices, "problem", "mask"])
+                raise InputError(f"no matrix is called {stem!r}{f': {way}' if way else f'{near}; there are {names}'}", place=Place(path))
             self._claim(key, Scalar(name, 0, 0), path)
             value, _ = readers.read(self._beside(folder, name), self.reading, role_of(key))
             self._add(key, value, folder)

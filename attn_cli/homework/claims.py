@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +94,8 @@ class Answer:
     digits: Array
     given: Array
     exponent: Array
+    labels: tuple[str, ...] = ()
+    """What a table says before its rows: they are taken by these names where all of them are tokens."""
 
     @cached_property
     def shape(self) -> tuple[int, ...] | None:
@@ -159,7 +161,7 @@ def shape_of(form: Any) -> tuple[int, ...] | None:
     return (len(form), *(inner.pop() or ())) if inner else (0,)
 
 
-def answer(name: str, nested: Any) -> Answer:
+def answer(name: str, nested: Any, labels: Sequence[str] | None = None) -> Answer:
     """From nested lists of claims (rows may stand under their token's name), or a single one."""
     claims: list[Claim] = []
 
@@ -167,7 +169,7 @@ def answer(name: str, nested: Any) -> Answer:
         claims.append(claim)
         return len(claims) - 1
 
-    return _collected(name, shaped(nested, number), claims)
+    return replace(_collected(name, shaped(nested, number), claims), labels=tuple(labels or ()))
 
 
 def _collected(name: str, form: Any, claims: Sequence[Claim]) -> Answer:

@@ -133,6 +133,7 @@ def place(answer: Answer, trace: Trace) -> Placed:
     step = trace.step(holder(answer.name, trace))
     shape, need_not = step.made.value.shape, _need_not(step, trace)
     layouts = list(_layouts(step))
+    answer = _by_token(answer, step, _labels(step, trace))
     for layout in layouts:
         if answer.shape == layout.numbers.shape:
             return _laid(answer, step, layout.numbers, need_not)
@@ -211,6 +212,16 @@ def _layouts(step: Step) -> Iterator[Layout]:
 def _labels(step: Step, trace: Trace) -> tuple[str, ...]:
     """The names of the tokens that a step has a row for."""
     return trace.key_labels if step.kind.axes[:1] == ("key",) else trace.query_labels
+
+
+def _by_token(answer: Answer, step: Step, labels: Sequence[str]) -> Answer:
+    """The same with its rows under their tokens' names, where a table names tokens before its rows in another order than the step's."""
+    names = answer.labels
+    in_order = names == tuple(labels[: len(names)])
+    distinct = len(set(names)) == len(names) and len(set(labels)) == len(labels)
+    if in_order or step.columns or not distinct or not set(names) <= set(labels) or len(answer.form) != len(names):
+        return answer
+    return replace(answer, form=dict(zip(names, answer.form, strict=True)), labels=())
 
 
 def _fewer(answer: Answer, layout: Layout) -> bool:

@@ -33,7 +33,7 @@ def here(tmp_path, monkeypatch):
     return write
 
 
-NO_QUESTION_MARK = "YAML does not let a bare ? stand here: write ~ for what is not given, or put it in quotes"
+NO_BARE_SIGN = "YAML does not let a bare ? or - stand here: write ~ for what is not given, or put it in quotes"
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_an_archive_keeps_its_arrays(here):
             "a.yaml: holds no answer; expected at least one number under a step, such as weights:",
         ),
         ("a.yaml", "weights: {a: {b: 1}}\n", "a.yaml:1:14: weights: found a mapping under a, expected a row of numbers"),
-        ("a.yaml", "weights: [[1, ?, 2]]\n", f"a.yaml:1:15: {NO_QUESTION_MARK}"),
-        ("a.yaml", "weights: [[?, ?, ?]]\n", f"a.yaml:1:12: {NO_QUESTION_MARK}"),
-        ("a.yaml", "weights: [[1, ?]]\n", f"a.yaml:1:15: {NO_QUESTION_MARK}"),
-        ("a.yaml", "weights:\n- ?\n- [1, 2]\n", f"a.yaml:2:3: {NO_QUESTION_MARK}"),
-        ("a.yaml", "weights: ?\n", f"a.yaml:1:10: {NO_QUESTION_MARK}"),
+        ("a.yaml", "weights: [[1, ?, 2]]\n", f"a.yaml:1:15: {NO_BARE_SIGN}"),
+        ("a.yaml", "weights: [[?, ?, ?]]\n", f"a.yaml:1:12: {NO_BARE_SIGN}"),
+        ("a.yaml", "weights: [[1, ?]]\n", f"a.yaml:1:15: {NO_BARE_SIGN}"),
+        ("a.yaml", "weights:\n- ?\n- [1, 2]\n", f"a.yaml:2:3: {NO_BARE_SIGN}"),
+        ("a.yaml", "weights: ?\n", f"a.yaml:1:10: {NO_BARE_SIGN}"),
         (
             "a.yaml",
             "weights: [[1]]\nWeights: [[2]]\n",

@@ -431,3 +431,11 @@ def test_a_single_matrix_can_be_read_alone(here):
     assert load(None, matrices={"X": here("x.tsv", "1\t0.5\n-2\t3\n")}).problem.X.tolist() == X
     assert load(None, matrices={"X": here("x.yaml", "[[1, 0.5], [-2, 3]]")}).problem.X.tolist() == X
     assert load(None, matrices={"X": here("x.npy", npy(np.array(X)))}).problem.X.tolist() == X
+
+
+def test_a_file_of_a_folder_that_has_a_frameworks_name_is_told_how_to_write(tmp_path):
+    (tmp_path / "X.csv").write_text("1,0\n0,1\n")
+    (tmp_path / "attn_mask.csv").write_text("1,0\n1,1\n")
+    with pytest.raises(InputError, match="drop") as told:
+        load(str(tmp_path))
+    assert "did you mean" not in str(told.value)

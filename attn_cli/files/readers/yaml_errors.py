@@ -36,7 +36,7 @@ class _Fault(NamedTuple):
         return self.here[self.column - 1 :]
 
 
-NO_QUESTION_MARK = "YAML does not let a bare ? stand here: write ~ for what is not given, or put it in quotes, '?'"
+NO_BARE_SIGN = "YAML does not let a bare ? or - stand here: write ~ for what is not given, or put it in quotes, '?'"
 
 _At = tuple[int, int]
 
@@ -110,10 +110,10 @@ def _no_quote(fault: _Fault) -> bool:
     return "quoted scalar" in fault.context
 
 
-def _bare_question_mark(fault: _Fault) -> _At | None:
-    """A `?` that stands for a cell not given: before a blank, a comma or a bracket YAML takes it for the sign of a key."""
+def _bare_sign(fault: _Fault) -> _At | None:
+    """A `?` or `-` that stands for a cell not given: before a blank, a comma or a bracket YAML takes it for the sign of a key or row."""
     before = fault.here[: fault.column]
-    matches = list(re.finditer(r"(?:(?<=[\[,:-])|(?<=[\[,:-] ))\?(?=\s*(?:[,\]]|$))", before))
+    matches = list(re.finditer(r"(?:(?<=[\[{,:-])|(?<=[\[{,:-] ))[?-](?=\s*(?:[,\]}]|$))", before))
     return (fault.line, matches[-1].start() + 1) if matches else None
 
 
@@ -160,7 +160,7 @@ _FAULTS: list[tuple[Callable[[_Fault], _At | None], str | Callable[[_Fault], str
         lambda f: f"{f.problem}: in double quotes a backslash starts an escape, so write it as \\\\, or use single quotes",
     ),
     (_begun(_no_quote), "the quote that opens here is never closed: close it, or put a text that holds a quote in other quotes"),
-    (_bare_question_mark, NO_QUESTION_MARK),
+    (_bare_sign, NO_BARE_SIGN),
     (_says("',' or"), _never_ends),
     (_says("nesting", "depth"), "lists are nested too deep; a matrix is a list of rows"),
     (_deeper, "this row is indented deeper than the one above it: rows of one list start with '- ' in the same column"),

@@ -9,7 +9,7 @@ import yaml
 
 from attn_cli.errors import InputError, Place
 from attn_cli.files.cells import show
-from attn_cli.files.readers.yaml_errors import NO_QUESTION_MARK, explained
+from attn_cli.files.readers.yaml_errors import NO_BARE_SIGN, explained
 from attn_cli.files.tree import MAX_DEPTH, Items, Node, Pairs, Scalar, checked
 
 _LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)
@@ -74,7 +74,7 @@ class _Reader:
             )
         start: Any = event.start_mark
         if depth and isinstance(event, yaml.MappingStartEvent) and self.text.startswith("?", start.index):
-            raise self._error(event, NO_QUESTION_MARK)
+            raise self._error(event, NO_BARE_SIGN)
         line, column = start.line + 1, start.column + 1
         node: Node
         size = 1
