@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attn_cli.engine.arrays import Array
+from attn_cli.engine.arrays import Array, Cell
 from attn_cli.engine.attention import solve
 from attn_cli.engine.expression import Expr
 from attn_cli.engine.gradient import ordered
@@ -127,8 +127,8 @@ class Apart(NamedTuple):
     name: str
     largest: float
     """NaN where only one side has the step, or the shapes differ."""
-    cell: tuple[int, ...]
-    """Where, in the layout shown."""
+    cell: Cell
+    """The cell that is farthest off, in the layout shown."""
     reason: str = ""
     """Why they cannot be compared."""
 

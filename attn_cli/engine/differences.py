@@ -21,9 +21,9 @@ STEP = 3e-6
 """How far a number is moved to either side, against its size where that exceeds 1. With a larger step the bend of the loss shows,
 with a smaller one the rounding of floating point."""
 MANY = 4000
-"""Of more numbers than that only as many are moved, evenly spread, since each costs two runs."""
+"""Numbers that are moved, evenly spread where there are more; if raised, checks take longer, since each costs two runs."""
 FEWEST, WORK = 32, 2 * 10**7
-"""Of long inputs so few numbers are moved that the runs work out no more than WORK scores together, but always FEWEST; more take longer."""
+"""Numbers moved at the least, and scores that all runs work out at the most; if either is raised, checks of long inputs take longer."""
 APART = 1e-4
 """Beyond this, against the larger of 1 and the gradient itself, the two do not agree: the loss has a corner there."""
 

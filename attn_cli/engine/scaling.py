@@ -17,7 +17,7 @@ SAMPLES = 2000
 KEYS = 16
 """Keys that each query meets; with more, the largest weight is smaller everywhere."""
 CHUNK = 2**22
-"""Random numbers held at once."""
+"""Random numbers held at once; if raised, more memory is used."""
 
 
 class Measured(NamedTuple):

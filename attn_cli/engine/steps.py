@@ -48,10 +48,10 @@ STEPS: dict[str, StepKind] = {
 }
 """Every step there can be, in the order of the contract."""
 MAY_BE_MASKED = ("scores", "tempered")
-"""Those whose cells may be −∞."""
+"""Steps whose cells may be −∞."""
 SYMBOLS: dict[str, Sym] = {name: symbol(kind.plain, kind.tex) for name, kind in STEPS.items()}
 SYMBOLS_OF_HEADS = {name: sign if name in ("concat", "output") else of_head(sign) for name, sign in SYMBOLS.items()}
-"""The same where there are several heads: each head has its own of all steps but the last two."""
+"""The symbols where there are several heads: each head has its own of every step but the last two."""
 
 OWNERS = {kind.plain: name for name, kind in STEPS.items()}
 """Which step a letter stands for: O is the output's before it is a head's."""
@@ -84,9 +84,9 @@ GRADIENTS = _gradients()
 
 
 GRADIENT_OWNERS = {kind.plain: name for name, kind in reversed(GRADIENTS.items())}
-"""Which of them a symbol stands for: dO is the output's before it is a head's."""
+"""Which gradient a symbol stands for: dO is the output's before it is a head's."""
 ORIGINS = {gradient_of(name): name for name in (*STEPS, *ARRAYS)}
-"""What each of them is the gradient of."""
+"""The step or input that each gradient is of."""
 
 
 def is_gradient(name: str) -> bool:

@@ -25,10 +25,10 @@ class Value(NamedTuple):
 
     node: Tree
     file: str
-    """As messages name it."""
+    """The source, as messages name it."""
     decimal: str = "."
     labels: tuple[str, ...] | None = None
-    """Of the rows, where a CSV has them."""
+    """Names of the rows, where a CSV has them."""
     header: tuple[str, ...] | None = None
     option: bool = False
     """Given on the command line: `file` is the option's name."""

@@ -145,7 +145,7 @@ def apart_sheet(
 
 
 def _difference(one: Apart, style: Style) -> str:
-    """How far, or why nobody can tell."""
+    """The largest difference of a step, or why there is none."""
     return text(f"compare.{one.reason}", style.lang) if one.reason else f"{one.largest:.3g}"
 
 

@@ -65,7 +65,7 @@ def refuse_beyond_memory(problem: Problem) -> None:
 
 
 def _longest(problem: Problem) -> int:
-    """As many as the queries or the keys, or more."""
+    """The longest axis among the last two of every array: at least the number of queries and of keys."""
     return max((size for shape in _shapes(problem) for size in shape[-2:]), default=1)
 
 
