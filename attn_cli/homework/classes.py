@@ -124,12 +124,12 @@ def _mistakes(reports: Sequence[Report]) -> tuple[tuple[str, tuple[str, ...]], .
     files: defaultdict[str, list[str]] = defaultdict(list)
     for report in reports:
         for code in dict.fromkeys(step.mistake.code for step in report.steps if step.mistake is not None):
-            files[code].append(report.file or "")
+            files[code].append(report.file or "answers")
     return tuple((code, tuple(names)) for code, names in sorted(files.items(), key=lambda each: -len(each[1])))
 
 
 def _twins(reports: Sequence[Report]) -> tuple[tuple[str, ...], ...]:
     files: defaultdict[str, list[str]] = defaultdict(list)
     for report in reports:
-        files[report.content].append(report.file or "")
+        files[report.content].append(report.file or "answers")
     return tuple(tuple(names) for names in files.values() if len(names) > 1)

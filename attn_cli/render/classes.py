@@ -31,7 +31,8 @@ def class_page(reports: Sequence[Report | Failed], style: Style) -> Page:
     blocks = [_marks(reports, style), *_mistakes(found, style)]
     if marked and found.submissions > 1:
         blocks += [*_failures(found, marked[0], style), *_items(found, style)]
-    return Page(text("class.title", style.lang, count=found.submissions), (), tuple(blocks), (), style, lead=tuple(_lead(found, style)))
+    title = "class.title" if found.submissions != 1 else "class.title_of_one"
+    return Page(text(title, style.lang, count=found.submissions), (), tuple(blocks), (), style, lead=tuple(_lead(found, style)))
 
 
 def _lead(found: ClassStatistics, style: Style) -> Iterator[Paragraph]:
@@ -67,7 +68,7 @@ def _marks(reports: Sequence[Report | Failed], style: Style) -> Block:
     titles = (*steps, *(text(f"class.{key}", lang) for key in ("earned", "first", "slip")))
     rows = [_row(report, steps) for report in reports]
     verdicts = [[verdict for verdict, _ in row] for row in rows]
-    matrix = _table([report.file or "" for report in reports], titles, [[shown for _, shown in row] for row in rows])
+    matrix = _table([report.file or "answers" for report in reports], titles, [[shown for _, shown in row] for row in rows])
     matrix = matrix._replace(marks=Marks(verdicts, [[""] * len(titles) for _ in rows]), links=tuple(style.links or ()))
     failed = [Paragraph(f"{r.file}: {text('class.error', lang)}: {r.error}", "wrong") for r in reports if isinstance(r, Failed)]
     return Block("marks", text("class.points", lang), matrices=(matrix,), after=tuple(failed), apart=True)

@@ -220,8 +220,6 @@ def test_a_single_number_for_a_whole_step_is_a_list_of_one_wrong_cell(step, cell
     assert json.loads(out)["first_wrong"] == {"step": step, "cell": None}
 
 
-
-
 THREE_TOKENS = "tokens: [a, b, c]\nQ: [[1, 0], [0, 1], [1, 1]]\nK: [[1, 0], [0, 1], [1, 1]]\nV: [[1, 2], [3, 4], [5, 6]]\nmask: causal\n"
 
 
@@ -240,3 +238,21 @@ def test_a_bare_sign_that_yaml_does_not_let_stand_is_told_how_to_write(tmp_path,
     (tmp_path / "a.yaml").write_text(f"output: {text}\n")
     assert main(["check", str(tmp_path / "p.yaml"), str(tmp_path / "a.yaml")]) == 2
     assert "write ~" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["plain", "json", "html", "markdown"])
+@pytest.mark.parametrize(
+    "weights", ["[[1, 2, 3], [[1, 2, 3]]]", "[[[1]], 2]", "[{x1: [1, 0, 0]}, [1, 2, 3]]", "[{a: 1}, [1, 2]]", "[{a: [1]}, {b: [1]}]"]
+)
+def test_lists_of_mixed_depth_are_a_wrong_answer_in_every_format(weights, form, run, tmp_path):
+    (tmp_path / "dan.yaml").write_text(f"weights: {weights}\n")
+    code, out, err = run("problem.yaml", "dan.yaml", "--format", form)
+    assert (code, err) == (1, "")
+    assert "wrong" in out
+
+
+def test_a_summary_of_one_speaks_of_one_and_own_answers_are_called_by_their_key(run):
+    _, out, _ = run("problem.yaml", "ann.yaml", "-o", "ann.html")
+    assert out.startswith("1 submission\n")
+    _, out, _ = run("own.yaml", "-o", "own.html")
+    assert "answers │" in out

@@ -39,6 +39,7 @@ MARKS = {
     "check.no_departure": "no step departs beyond rounding",
     "check.counts": "too many numbers for a grid: {counts}; --cells shows each",
     "class.title": "{count} submissions",
+    "class.title_of_one": "1 submission",
     "class.marks": "marks: lowest {low}, middle {middle}, highest {high} of {possible}; all right: {right}; complete: {complete}",
     "class.asked": "steps asked for: {steps}",
     "class.twins": "the same content: {names}",

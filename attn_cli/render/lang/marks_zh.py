@@ -36,6 +36,7 @@ MARKS = {
     "check.no_departure": "没有步骤的偏离超出舍入",
     "check.counts": "数太多，不逐格列出：{counts}；--cells 逐格列出",
     "class.title": "{count} 份作业",
+    "class.title_of_one": "1 份作业",
     "class.marks": "得分：最低 {low}，中位 {middle}，最高 {high}，满分 {possible}；全部正确：{right} 份；完整：{complete} 份",
     "class.asked": "要求的步骤：{steps}",
     "class.twins": "内容相同：{names}",
