@@ -83,11 +83,7 @@ class Given:
             if not is_called(name, MATRIX_SUFFIXES):
                 kinds = f"{', '.join(MATRIX_SUFFIXES[:-1])} or {MATRIX_SUFFIXES[-1]}"
                 raise InputError(f"is no matrix file; a folder that is a problem holds {kinds} files", place=Place(path))
-            key, matrices = key_of(Path(name).stem), [name for name, row in KEYS.items() if row.kind == "matrix"]
-            if key is None:
-                stem, names = Path(name).stem, ", ".join((*matrices, "mask"))
-                way, near = how_to_write(stem), did_you_mean(stem, [*matrices, "problem", "mask"])
-                raise InputError(f"no matrix is called {stem!r}{f': {way}' if way else f'{near}; there are {names}'}", place=Place(path))
+            key = _named(path)
             self._claim(key, Scalar(name, 0, 0), path)
             value, _ = readers.read(self._beside(folder, name), self.reading, role_of(key))
             self._add(key, value, folder)
@@ -279,3 +275,14 @@ def _as_text(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], value: Va
     if array.size > MOST_TEXTS:
         raise value.error(f"holds {array.size:,} values, expected at most {MOST_TEXTS:,}", key)
     return as_node(array)
+
+
+def _named(path: str) -> str:
+    """The key that a matrix file of a folder is named after."""
+    stem, matrices = Path(path).stem, [name for name, row in KEYS.items() if row.kind == "matrix"]
+    key = key_of(stem)
+    if key is None:
+        names = ", ".join((*matrices, "mask"))
+        way, near = how_to_write(stem), did_you_mean(stem, [*matrices, "problem", "mask"])
+        raise InputError(f"no matrix is called {stem!r}{f': {way}' if way else f'{near}; there are {names}'}", place=Place(path))
+    return key

@@ -97,9 +97,7 @@ class Submission:
         """Work the problem from somebody's numbers; steps not handed in are rounded where a rounding is said."""
         return self._run(given, instead, rounding)[0]
 
-    def _run(
-        self, given: Mapping[str, Array], instead: Replacements | None, rounding: Rounding | None
-    ) -> tuple[Trace, tuple[Any, ...]]:
+    def _run(self, given: Mapping[str, Array], instead: Replacements | None, rounding: Rounding | None) -> tuple[Trace, tuple[Any, ...]]:
         runs = self._runs if given or self.habits else self.common
         key = (tuple((name, id(array)) for name, array in given.items()), id(instead) if instead else None, rounding)
         if key not in runs:
