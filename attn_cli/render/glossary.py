@@ -19,7 +19,7 @@ from attn_cli.engine.scores import SCORES
 from attn_cli.engine.steps import GRADIENTS, ORIGINS, STEPS, Step, kind_of
 from attn_cli.engine.training import differentiate
 from attn_cli.errors import UsageError
-from attn_cli.names import SYNONYMS, did_you_mean
+from attn_cli.names import SYNONYMS, did_you_mean, how_to_write
 from attn_cli.render.formats import FORMATS
 from attn_cli.render.lang import catalogue, known, text
 from attn_cli.render.lang.about_zh import ABOUT, expected_zh
@@ -115,6 +115,8 @@ def _meanings(word: str) -> list[Word]:
     )
     if found:
         return found
+    if way := how_to_write(word):
+        raise UsageError(f"there is no {word!r} here: {way}")
     known = dict.fromkeys(name for each in every for name in (each.name, *SYNONYMS.get(each.name, ())))
     raise UsageError(f"no word {word!r}{did_you_mean(word, known)}; attn explain lists them")
 

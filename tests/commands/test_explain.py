@@ -123,3 +123,11 @@ def test_a_script_for_each_shell_says_how_to_load_it(shell, capsys):
 def test_another_shell_is_refused(capsys):
     assert main(["--show-completion", "tcsh"]) == 2
     assert "expected one of bash, zsh, fish" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("word", "way"), [("W_QKV", "W_Q, W_K and W_V"), ("is_causal", "mask: causal"), ("q_proj.weight", "W_Q")])
+def test_a_frameworks_word_is_told_how_to_write_it(word, way, capsys):
+    assert main(["explain", word]) == 2
+    said = capsys.readouterr().err
+    assert way in said
+    assert "did you mean" not in said

@@ -120,6 +120,8 @@ def test_full_points_pass_in_gradescope_and_a_file_that_cannot_be_read_has_its_r
     ("name", "shown"),
     [
         ("=1+1", "'=1+1"),
+        ("＝1+1", "'＝1+1"),
+        ("＠sum", "'＠sum"),
         ("+2", "'+2"),
         ("-a", "'-a"),
         ("@SUM(A1)", "'@SUM(A1)"),

@@ -11,8 +11,8 @@ from attn_cli.render.terminal.text import visible
 
 Value = str | float | bool | list[int] | None
 """What a cell of a spreadsheet holds; a list is a place in a matrix, counted from 0."""
-RUNS = "=+-@\t\r"
-"""A spreadsheet runs a text that begins with one of these."""
+RUNS = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
+"""A spreadsheet runs a text that begins with one of these; the full-width ones, where it is set to Chinese or Japanese."""
 
 
 def cell_of(at: Sequence[int] | None) -> str:
