@@ -66,15 +66,8 @@ class _Reader:
             raise self._error(event, f"lists and mappings are nested more than {MAX_DEPTH} deep; a matrix is a list of rows")
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
-        if event.tag is not None:
-            raise self._error(
-                event,
-                f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: "
-                f"leave it out, or {_QUOTE} if it is meant as text",
-            )
         start: Any = event.start_mark
-        if depth and isinstance(event, yaml.MappingStartEvent) and self.text.startswith("?", start.index):
-            raise self._error(event, NO_BARE_SIGN)
+        self._refuse_what_is_not_used(event, depth, start.index)
         line, column = start.line + 1, start.column + 1
         node: Node
         size = 1
@@ -103,6 +96,17 @@ class _Reader:
         if event.anchor:
             self.anchors[event.anchor] = node, size
         return node, size
+
+    def _refuse_what_is_not_used(self, event: Any, depth: int, at: int) -> None:
+        """Raises InputError for a node with a tag, and for a mapping within another node that begins with a bare `?`."""
+        if event.tag is not None:
+            raise self._error(
+                event,
+                f"found the tag {show(event.tag.replace('tag:yaml.org,2002:', '!!'))}; tags are not used here: "
+                f"leave it out, or {_QUOTE} if it is meant as text",
+            )
+        if depth and isinstance(event, yaml.MappingStartEvent) and self.text.startswith("?", at):
+            raise self._error(event, NO_BARE_SIGN)
 
     def _alias(self, event: Any) -> tuple[Node, int]:
         name = event.anchor
