@@ -80,7 +80,7 @@ def test_a_file_that_says_nothing_is_nothing(text):
         ),
         (
             "K: [[1, - 1]]\n",
-            "p:1:9: a value is missing here: check indentation and brackets, and put labels such as - ? | > ! in quotes",
+            "p:1:9: YAML does not let a bare ? or - stand here: write ~ for what is not given, or put it in quotes, '?'",
         ),
         ("K: [[1]]]\n", "p:1:9: found ']' where nothing is open: take it away, or open the list before it"),
         ("t: a: b\n", "p:1:5: a colon and a blank make a key here: put a text that holds ': ' in quotes, or mend the indentation"),
