@@ -36,7 +36,7 @@ def save(path: str | Path, content: str | bytes, *, durable: bool = True) -> Non
         if found is not None and stat.S_ISLNK(found):
             target = os.path.realpath(target)
             found = _mode(target)
-        if found is not None and stat.S_ISDIR(found):
+        if (found is not None and stat.S_ISDIR(found)) or _names_a_folder(path):
             raise UsageError(f"{path}: is a folder; expected the name of a file to write")
         if found is not None and not stat.S_ISREG(found):
             with open(target, "wb") as file:
@@ -62,12 +62,16 @@ def _append(descriptor: int, data: bytes) -> None:
 def refuse_hopeless(path: str) -> None:
     """Raises UsageError where `save` will fail, as far as one can tell before the work is done."""
     folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
+    if os.path.isdir(path) or _names_a_folder(path):
         raise UsageError(f"{path}: is a folder; expected the name of a file to write")
     if not os.path.isdir(folder):
         raise UsageError(f"{path}: cannot be written: there is no folder {folder}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise UsageError(f"{path}: cannot be written: permission denied")
+
+
+def _names_a_folder(path: str | Path) -> bool:
+    return str(path).endswith(("/", os.sep))
 
 
 def leftover(name: str) -> str | None:

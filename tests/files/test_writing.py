@@ -76,3 +76,9 @@ def test_a_disk_that_takes_a_part_at_a_time_gets_all(tmp_path, monkeypatch):
     save(tmp_path / "a", "0123456789")
     save(tmp_path / "b", "")
     assert [(tmp_path / name).read_text() for name in "ab"] == ["0123456789", ""]
+
+
+def test_the_name_of_a_folder_that_is_not_there_is_no_file_to_write(tmp_path):
+    with pytest.raises(UsageError, match="is a folder; expected the name of a file to write"):
+        save(f"{tmp_path}/out/", b"text")
+    assert list(tmp_path.iterdir()) == []
