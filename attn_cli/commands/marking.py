@@ -24,7 +24,7 @@ def own_answers(marker: Marker, loaded: Loaded) -> Report:
     if not loaded.answers:
         raise InputError("has no answers of its own; name a file of answers after it", place=Place(loaded.source))
     try:
-        return marker.mark(as_claims(loaded.answers))
+        return marker.mark(as_claims(loaded.answers), loaded.source)
     except InputError as error:
         raise error.at(Place(loaded.source)) from error
 
