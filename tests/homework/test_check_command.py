@@ -251,8 +251,8 @@ def test_lists_of_mixed_depth_are_a_wrong_answer_in_every_format(weights, form, 
     assert "wrong" in out
 
 
-def test_a_summary_of_one_speaks_of_one_and_own_answers_are_called_by_their_key(run):
+def test_a_summary_of_one_speaks_of_one_and_own_answers_are_called_by_their_problem(run):
     _, out, _ = run("problem.yaml", "ann.yaml", "-o", "ann.html")
     assert out.startswith("1 submission\n")
     _, out, _ = run("own.yaml", "-o", "own.html")
-    assert "answers │" in out
+    assert "own.yaml │" in out
