@@ -124,7 +124,7 @@ def with_constants(submission: Submission, placed: Placed, left: Array, numbers:
                 made = submission.run(given_numbers, instead, rounding).step(placed.step).made.value
                 found = left & near(theirs, made, placed.half)
                 if found.sum() > most:
-                    best, most = (instead, found), found.sum()
+                    best, most = (instead, found), int(found.sum())
         if most == left.sum():
             break
     if best is None:

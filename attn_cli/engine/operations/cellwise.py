@@ -86,7 +86,8 @@ class Divide(Elementwise):
 
     def value(self, *arrays: Array) -> Array:
         a, b = arrays
-        return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b)), where=b != 0)
+        nothing = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b))
+        return np.asarray(np.divide(a, b, out=nothing, where=b != 0))
 
     def pull(self, g: Named, out: Named) -> tuple[Named | None, ...]:
         _, b = out.operands

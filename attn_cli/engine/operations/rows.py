@@ -20,7 +20,7 @@ class RowSum(Operation):
         self.keep = keep
 
     def value(self, *arrays: Array) -> Array:
-        return np.asarray(arrays[0].sum(axis=-1, keepdims=self.keep))
+        return np.asarray(np.sum(arrays[0], axis=-1, keepdims=self.keep))
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("row sum", exprs)
