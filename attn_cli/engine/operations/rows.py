@@ -20,7 +20,8 @@ class RowSum(Operation):
         self.keep = keep
 
     def value(self, *arrays: Array) -> Array:
-        return np.asarray(np.sum(arrays[0], axis=-1, keepdims=self.keep))
+        sums = np.asarray(arrays[0].sum(axis=-1))
+        return sums[..., None] if self.keep else sums
 
     def formula(self, *exprs: Expr) -> Expr:
         return Expr("row sum", exprs)
